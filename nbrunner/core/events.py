@@ -1,0 +1,246 @@
+"""Events: one fact of a run each, in the order in which they happened.
+
+Log flat, view as a tree: all events of a run fold into its `Transcript`
+(`core.transcript`), and nothing else changes one. Events are discriminated by
+`kind` and are JSON in and out.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from nbrunner.core.blocks import Block, Message, Value
+from nbrunner.core.commands import By, Command
+from nbrunner.core.edits import Edit
+from nbrunner.core.request import Request
+
+Source: TypeAlias = Literal["live", "recorded", "scripted"]
+"""Where the replies come from."""
+
+StoppedBy: TypeAlias = str
+"""Why a run ended: a `stop_reason` of the API, `max_iterations`, `person`, `error`."""
+
+Outcome: TypeAlias = Literal["ok", "error", "invalid", "unknown", "interrupted"]
+"""How a call ended. `invalid`: its input failed validation; `unknown`: no such
+tool; `interrupted`: it was stopped, or never begun. All but `ok` are errors to
+Claude."""
+
+
+class Note(Value):
+    """A person's message on its way into the conversation."""
+
+    id: str
+    text: str
+
+
+class Failure(Value):
+    """A request that brought no whole reply.
+
+    Attributes:
+        kind: What failed: the API said no (`api`), nobody answered
+            (`connection`), the reply broke off (`stream`), a person stopped it
+            (`stopped`), the replies at hand did not fit (`replay`), our own check
+            before the send (`history`).
+        message: What was seen, as one or two sentences.
+        advice: What to do, as one sentence.
+        status: The HTTP status, where there was one.
+        retryable: Whether the same request may succeed when sent again.
+        partial: The blocks of the broken reply; shown, never history.
+    """
+
+    kind: Literal["api", "connection", "stream", "stopped", "replay", "history"]
+    message: str
+    advice: str
+    status: int | None = None
+    request_id: str | None = None
+    retryable: bool = False
+    partial: tuple[Block, ...] = ()
+
+
+class RunStarted(Value):
+    """The loop began, or went on after an end."""
+
+    kind: Literal["run_started"] = "run_started"
+    source: Source
+
+
+class Asked(Value):
+    """Someone asked something of the run; it is done at the next safe point."""
+
+    kind: Literal["asked"] = "asked"
+    command: Command
+    by: By
+
+
+class Halted(Value):
+    """The loop waits for a person: paused, or after a failed request."""
+
+    kind: Literal["halted"] = "halted"
+    why: Literal["paused", "failed"]
+
+
+class Resumed(Value):
+    """The loop goes on."""
+
+    kind: Literal["resumed"] = "resumed"
+
+
+class EditApplied(Value):
+    """An edit was made to the next request."""
+
+    kind: Literal["edit_applied"] = "edit_applied"
+    edit: Edit
+    by: By
+    marks: tuple[str, ...]
+
+
+class EditRefused(Value):
+    """An edit was not made, and why."""
+
+    kind: Literal["edit_refused"] = "edit_refused"
+    edit: Edit
+    reason: str
+
+
+class CommandRefused(Value):
+    """A command could not be obeyed where the run stands, and why."""
+
+    kind: Literal["command_refused"] = "command_refused"
+    command: Command
+    reason: str
+
+
+class IterationStarted(Value):
+    """A request went out: its first attempt, or another.
+
+    Attributes:
+        iteration: Its index, from 0.
+        request: What was sent.
+        notes: The person's messages that went out with it.
+        dropped_marks: Paths of the cache marks left out to keep within four.
+    """
+
+    kind: Literal["iteration_started"] = "iteration_started"
+    iteration: int
+    request: Request
+    notes: tuple[Note, ...] = ()
+    dropped_marks: tuple[str, ...] = ()
+
+
+class BlockStarted(Value):
+    """A block of the streamed reply began."""
+
+    kind: Literal["block_started"] = "block_started"
+    iteration: int
+    block: int
+    content: Block
+
+
+class BlockGrew(Value):
+    """A block of the streamed reply grew by a piece.
+
+    Attributes:
+        block: The block's index in the reply.
+        part: Which of its texts grew; `input` is a call's JSON, still incomplete.
+        text: The piece.
+    """
+
+    kind: Literal["block_grew"] = "block_grew"
+    iteration: int
+    block: int
+    part: Literal["text", "thinking", "input"]
+    text: str
+
+
+class ReplyFinished(Value):
+    """A whole reply arrived. It is kept as it is."""
+
+    kind: Literal["reply_finished"] = "reply_finished"
+    iteration: int
+    message: dict[str, Any]
+    elapsed_s: float
+
+
+class RequestFailed(Value):
+    """A request brought no whole reply."""
+
+    kind: Literal["request_failed"] = "request_failed"
+    iteration: int
+    failure: Failure
+
+
+class CallStarted(Value):
+    """A tool began to run."""
+
+    kind: Literal["call_started"] = "call_started"
+    iteration: int
+    call_id: str
+    executed_input: Any
+
+
+class CallPrinted(Value):
+    """A running tool printed."""
+
+    kind: Literal["call_printed"] = "call_printed"
+    iteration: int
+    call_id: str
+    text: str
+
+
+class CallFinished(Value):
+    """A call has its result: what Claude reads, and what the person sees.
+
+    Attributes:
+        content: The `content` of the `tool_result` block.
+        traceback: The whole traceback, for the person; Claude sees `content`.
+        elapsed_s: How long the tool ran; None where it did not run.
+        remark: One sentence for the person where we changed what the SDK sends.
+    """
+
+    kind: Literal["call_finished"] = "call_finished"
+    iteration: int
+    call_id: str
+    outcome: Outcome
+    content: Any
+    traceback: str | None = None
+    elapsed_s: float | None = None
+    remark: str | None = None
+
+
+class ResultsFinished(Value):
+    """All calls of a reply are answered, in one user message."""
+
+    kind: Literal["results_finished"] = "results_finished"
+    iteration: int
+    message: Message
+
+
+class RunFinished(Value):
+    """The loop ended; the conversation can go on."""
+
+    kind: Literal["run_finished"] = "run_finished"
+    stopped_by: StoppedBy
+
+
+Event: TypeAlias = Annotated[
+    RunStarted
+    | Asked
+    | Halted
+    | Resumed
+    | EditApplied
+    | EditRefused
+    | CommandRefused
+    | IterationStarted
+    | BlockStarted
+    | BlockGrew
+    | ReplyFinished
+    | RequestFailed
+    | CallStarted
+    | CallPrinted
+    | CallFinished
+    | ResultsFinished
+    | RunFinished,
+    Field(discriminator="kind"),
+]

@@ -1,0 +1,238 @@
+"""`fold(transcript, event) -> transcript`: how each event changes the picture.
+
+Pure, and the only way a transcript changes. `model_copy` skips validation on
+purpose: every part here is a value already, and a long run folds often.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from nbrunner.core import commands, events
+from nbrunner.core.blocks import Block, tool_results, tool_uses
+from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+
+if TYPE_CHECKING:
+    from nbrunner.core.edits import Edit
+
+
+def fold(transcript: Transcript, event: events.Event) -> Transcript:
+    """The transcript after one more event."""
+    return _fold(event, transcript)
+
+
+@singledispatch
+def _fold(event: Any, transcript: Transcript) -> Transcript:  # noqa: ARG001
+    message = f"no fold for {type(event).__name__}"
+    raise TypeError(message)
+
+
+@_fold.register
+def _(event: events.RunStarted, transcript: Transcript) -> Transcript:
+    return _with(transcript, status="running", source=event.source, stopped_by=None)
+
+
+@_fold.register
+def _(event: events.Asked, transcript: Transcript) -> Transcript:
+    command = event.command
+    if isinstance(command, commands.Inject):
+        note = events.Note(id=command.note_id, text=command.text)
+        return _with(transcript, waiting=(*transcript.waiting, note), refused=None)
+    if isinstance(command, commands.Withdraw):
+        waiting = tuple(n for n in transcript.waiting if n.id != command.note_id)
+        return _with(transcript, waiting=waiting, refused=None)
+    return _with(transcript, asked=(*transcript.asked, command), refused=None)
+
+
+@_fold.register
+def _(event: events.Halted, transcript: Transcript) -> Transcript:
+    return _with(transcript, status=event.why, asked=_still_asked(transcript))
+
+
+@_fold.register
+def _(_: events.Resumed, transcript: Transcript) -> Transcript:
+    return _with(transcript, status="running", asked=_still_asked(transcript))
+
+
+@_fold.register
+def _(event: events.EditApplied, transcript: Transcript) -> Transcript:
+    asked = _without_edit(transcript, event.edit)
+    return _with(transcript, marks=event.marks, asked=asked)
+
+
+@_fold.register
+def _(event: events.EditRefused, transcript: Transcript) -> Transcript:
+    asked = _without_edit(transcript, event.edit)
+    return _with(transcript, asked=asked, refused=(event.edit, event.reason))
+
+
+@_fold.register
+def _(event: events.CommandRefused, transcript: Transcript) -> Transcript:
+    asked = _removed_once(transcript.asked, event.command)
+    return _with(transcript, asked=asked, refused=(event.command, event.reason))
+
+
+@_fold.register
+def _(event: events.IterationStarted, transcript: Transcript) -> Transcript:
+    sent = {note.id for note in event.notes}
+    known = transcript.iterations[event.iteration : event.iteration + 1]
+    iteration = Iteration(
+        index=event.iteration,
+        request=event.request,
+        notes=(*(known[0].notes if known else ()), *event.notes),
+        failures=known[0].failures if known else (),
+        dropped_marks=event.dropped_marks,
+    )
+    return _with(
+        transcript,
+        messages=event.request.messages,
+        iterations=(*transcript.iterations[: event.iteration], iteration),
+        waiting=tuple(n for n in transcript.waiting if n.id not in sent),
+        asked=tuple(c for c in transcript.asked if c.kind not in ("retry", "resume")),
+    )
+
+
+@_fold.register
+def _(event: events.BlockStarted, transcript: Transcript) -> Transcript:
+    iteration = transcript.iterations[event.iteration]
+    blocks = (*iteration.blocks[: event.block], event.content)
+    return _with_iteration(transcript, event.iteration, blocks=blocks)
+
+
+@_fold.register
+def _(event: events.BlockGrew, transcript: Transcript) -> Transcript:
+    iteration = transcript.iterations[event.iteration]
+    key = "partial_json" if event.part == "input" else event.part
+    block: Block = iteration.blocks[event.block]
+    grown = {**block, key: (block.get(key) or "") + event.text}
+    blocks = (
+        *iteration.blocks[: event.block],
+        grown,
+        *iteration.blocks[event.block + 1 :],
+    )
+    return _with_iteration(transcript, event.iteration, blocks=blocks)
+
+
+@_fold.register
+def _(event: events.ReplyFinished, transcript: Transcript) -> Transcript:
+    content = event.message["content"]
+    calls = tuple(
+        ToolCall(id=use["id"], name=use["name"], input=use["input"])
+        for use in tool_uses(content)
+    )
+    finished = _with_iteration(
+        transcript,
+        event.iteration,
+        reply=event.message,
+        blocks=tuple(content),
+        tool_calls=calls,
+        elapsed_s=event.elapsed_s,
+    )
+    container = (event.message.get("container") or {}).get("id")
+    message = {"role": "assistant", "content": content}
+    return _with(
+        finished,
+        messages=(*transcript.messages, message),
+        container=container or transcript.container,
+    )
+
+
+@_fold.register
+def _(event: events.RequestFailed, transcript: Transcript) -> Transcript:
+    failures = (*transcript.iterations[event.iteration].failures, event.failure)
+    return _with_iteration(transcript, event.iteration, blocks=(), failures=failures)
+
+
+@_fold.register
+def _(event: events.CallStarted, transcript: Transcript) -> Transcript:
+    return _with_call(
+        transcript, event, status="running", executed_input=event.executed_input
+    )
+
+
+@_fold.register
+def _(event: events.CallPrinted, transcript: Transcript) -> Transcript:
+    call = transcript.iterations[event.iteration].call(event.call_id)
+    printed = (call.stdout if call else "") + event.text
+    return _with_call(transcript, event, stdout=printed)
+
+
+@_fold.register
+def _(event: events.CallFinished, transcript: Transcript) -> Transcript:
+    return _with_call(
+        transcript,
+        event,
+        status=event.outcome,
+        result=event.content,
+        traceback=event.traceback,
+        elapsed_s=event.elapsed_s,
+        remark=event.remark,
+    )
+
+
+@_fold.register
+def _(event: events.ResultsFinished, transcript: Transcript) -> Transcript:
+    # The blocks are what Claude reads: the SDK mends broken unicode in them, and
+    # toolset members are answered without a gate.
+    sent = {block["tool_use_id"]: block for block in tool_results(event.message)}
+    calls = tuple(
+        _as_sent(call, sent.get(call.id))
+        for call in transcript.iterations[event.iteration].tool_calls
+    )
+    answered = _with_iteration(transcript, event.iteration, tool_calls=calls)
+    return _with(answered, messages=(*transcript.messages, event.message))
+
+
+@_fold.register
+def _(event: events.RunFinished, transcript: Transcript) -> Transcript:
+    return _with(transcript, status="finished", stopped_by=event.stopped_by, asked=())
+
+
+def _as_sent(call: ToolCall, block: Block | None) -> ToolCall:
+    if block is None:
+        return call
+    changes: dict[str, Any] = {"result": block.get("content")}
+    if not call.is_answered:
+        changes["status"] = "error" if block.get("is_error") else "ok"
+    return call.model_copy(update=changes)
+
+
+def _with(transcript: Transcript, **changes: Any) -> Transcript:
+    return transcript.model_copy(update=changes)
+
+
+def _with_iteration(transcript: Transcript, index: int, **changes: Any) -> Transcript:
+    iterations = list(transcript.iterations)
+    iterations[index] = iterations[index].model_copy(update=changes)
+    return _with(transcript, iterations=tuple(iterations))
+
+
+def _with_call(
+    transcript: Transcript,
+    event: events.CallStarted | events.CallPrinted | events.CallFinished,
+    **changes: Any,
+) -> Transcript:
+    calls = tuple(
+        call.model_copy(update=changes) if call.id == event.call_id else call
+        for call in transcript.iterations[event.iteration].tool_calls
+    )
+    return _with_iteration(transcript, event.iteration, tool_calls=calls)
+
+
+def _still_asked(transcript: Transcript) -> tuple[commands.Command, ...]:
+    """What still waits once the loop has halted or gone on: edits only."""
+    return tuple(c for c in transcript.asked if isinstance(c, commands.Submit))
+
+
+def _without_edit(transcript: Transcript, edit: Edit) -> tuple[commands.Command, ...]:
+    return _removed_once(transcript.asked, commands.Submit(edit=edit))
+
+
+def _removed_once(
+    asked: tuple[commands.Command, ...], command: commands.Command
+) -> tuple[commands.Command, ...]:
+    if command not in asked:
+        return asked
+    place = asked.index(command)
+    return (*asked[:place], *asked[place + 1 :])

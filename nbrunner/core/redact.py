@@ -1,0 +1,63 @@
+"""Secrets out: what disk writers and renderers pass every text through.
+
+What goes to Claude is not changed by it. The patterns know the shapes of common
+keys, and assignments whose name says that the value is secret; a secret of no
+known shape, told as plain prose, is not recognised.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, overload
+
+if TYPE_CHECKING:
+    from nbrunner.core.blocks import JSON
+
+REDACTED = "[redacted]"
+
+_KEY_SHAPES = re.compile(
+    r"""
+      sk-ant-[\w-]+                           # Anthropic
+    | \bsk-(?:proj-|live-|test-)?[\w-]{20,}   # OpenAI, Stripe and lookalikes
+    | \bAKIA[0-9A-Z]{16}\b                    # AWS access key id
+    | \bgh[pousr]_\w{20,}                     # GitHub
+    | \bgithub_pat_\w{20,}
+    | \bxox[abprs]-[\w-]{10,}                 # Slack
+    | \bAIza[\w-]{35}                         # Google
+    | \bhf_[A-Za-z]{20,}                      # Hugging Face
+    | \beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+    # a JSON web token
+    """,
+    re.VERBOSE,
+)
+_BEARER = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
+_NAMED = re.compile(
+    r"""(?ix)
+    \b([\w-]*(?:api[_-]?key|secret|passw(?:or)?d|auth[_-]?token|access[_-]?token)
+       [\w-]*["']?\s*[:=]\s*["']?)
+    (?!\[redacted\])[^\s"',;&})\]]{6,}
+    """,
+)
+
+
+@overload
+def redact(text: str) -> str: ...
+@overload
+def redact(text: None) -> None: ...
+def redact(text: str | None) -> str | None:
+    """The text with every recognised secret replaced by `[redacted]`."""
+    if text is None:
+        return None
+    text = _KEY_SHAPES.sub(REDACTED, text)
+    text = _BEARER.sub(rf"\1{REDACTED}", text)
+    return _NAMED.sub(rf"\1{REDACTED}", text)
+
+
+def redact_json(value: JSON) -> JSON:
+    """A copy of a JSON value with every string in it, keys included, redacted."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {redact_json(key): redact_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [redact_json(item) for item in value]
+    return value

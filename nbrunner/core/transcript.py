@@ -1,0 +1,165 @@
+"""The transcript: the value that all events of a run fold into.
+
+Views read it, code reads it, tests read it. It is immutable: a listener may keep
+the one it was handed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from nbrunner.core.blocks import Block, Message, Value, text_of
+from nbrunner.core.commands import Command
+from nbrunner.core.edits import Edit
+from nbrunner.core.events import Failure, Note, Outcome, Source, StoppedBy
+from nbrunner.core.request import Request, Settings
+from nbrunner.core.usage import Usage
+
+CallStatus: TypeAlias = Literal["proposed", "running"] | Outcome
+RunStatus: TypeAlias = Literal["ready", "running", "paused", "failed", "finished"]
+
+
+class ToolCall(Value):
+    """One call of a reply: what Claude asked for, and what came of it.
+
+    Attributes:
+        input: The input that Claude proposed.
+        executed_input: The input the tool ran with; None where it did not run.
+        result: The `content` of the result block, as Claude reads it.
+        traceback: The whole traceback of a failed tool, for the person.
+        stdout: What the tool printed.
+        elapsed_s: How long it ran, in seconds; None where it did not run.
+    """
+
+    id: str
+    name: str
+    input: Any
+    executed_input: Any = None
+    status: CallStatus = "proposed"
+    result: Any = None
+    traceback: str | None = None
+    stdout: str = ""
+    elapsed_s: float | None = None
+    remark: str | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether Claude reads the result as an error."""
+        return self.status in ("error", "invalid", "unknown", "interrupted")
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the call has its result."""
+        return self.status not in ("proposed", "running")
+
+
+class Iteration(Value):
+    """One request, its reply and its tool results: the SDK's own word.
+
+    Attributes:
+        index: Its place in the run, from 0.
+        request: The last request sent for it.
+        notes: The person's messages that went out with it.
+        reply: The whole message, as the API sent it; None while it streams.
+        blocks: The blocks of the reply as far as they have come.
+        failures: The attempts that brought no whole reply, oldest first.
+        dropped_marks: Cache marks left out of the sent copy, as paths.
+        elapsed_s: Seconds from the send to the whole reply.
+    """
+
+    index: int
+    request: Request
+    notes: tuple[Note, ...] = ()
+    reply: dict[str, Any] | None = None
+    blocks: tuple[Block, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    dropped_marks: tuple[str, ...] = ()
+    elapsed_s: float | None = None
+
+    @property
+    def injected(self) -> tuple[str, ...]:
+        """The texts of the messages that a person sent with this request."""
+        return tuple(note.text for note in self.notes)
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the reply ended, in the API's words."""
+        return self.reply.get("stop_reason") if self.reply else None
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of the reply."""
+        return Usage.of(self.reply.get("usage") if self.reply else None)
+
+    @property
+    def text(self) -> str:
+        """What Claude said in it."""
+        return text_of(self.blocks)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether its last attempt brought no whole reply."""
+        return bool(self.failures) and self.reply is None and not self.blocks
+
+    def call(self, call_id: str) -> ToolCall | None:
+        """The call of that id, if it is one of this reply's."""
+        return next((c for c in self.tool_calls if c.id == call_id), None)
+
+
+class Transcript(Value):
+    """Everything that happened in a run, as one immutable value.
+
+    Attributes:
+        settings: What the next request carries besides the conversation.
+        messages: The conversation of the branch, results included.
+        iterations: One per request and its reply.
+        marks: The `tool_use` ids whose results carry a cache breakpoint.
+        waiting: The person's messages that have not gone out yet.
+        asked: Commands that wait for a safe point.
+        refused: The reason of the last refusal, until something else happens.
+        stopped_by: Why the run ended; None while it goes on.
+    """
+
+    settings: Settings
+    source: Source = "live"
+    messages: tuple[Any, ...] = ()
+    iterations: tuple[Iteration, ...] = ()
+    status: RunStatus = "ready"
+    marks: tuple[str, ...] = ()
+    container: str | None = None
+    waiting: tuple[Note, ...] = ()
+    asked: tuple[Command, ...] = ()
+    refused: tuple[Edit | Command, str] | None = None
+    stopped_by: StoppedBy | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all replies together."""
+        return sum((i.usage for i in self.iterations), Usage())
+
+    @property
+    def text(self) -> str:
+        """What Claude said last."""
+        return next((i.text for i in reversed(self.iterations) if i.text), "")
+
+    @property
+    def last(self) -> Iteration | None:
+        """The newest iteration."""
+        return self.iterations[-1] if self.iterations else None
+
+    def next_request(self, messages: tuple[Message, ...] | None = None) -> Request:
+        """The request that would go out now, or with those messages instead."""
+        return Request(
+            settings=self.settings,
+            messages=self.messages if messages is None else messages,
+            marks=self.marks,
+            container=self.container,
+        )
+
+    def find_call(self, call_id: str) -> tuple[Iteration, ToolCall] | None:
+        """The newest call of that id, with its iteration."""
+        for iteration in reversed(self.iterations):
+            if (call := iteration.call(call_id)) is not None:
+                return iteration, call
+        return None

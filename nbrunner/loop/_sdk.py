@@ -1,0 +1,284 @@
+"""The only caller of the SDK's runner: one request and its reply each.
+
+Public SDK API only; what we rely on is pinned in tests/loop/test_sdk_contract.py.
+SDK objects go no further than this file: a reply leaves it as plain JSON.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import anthropic
+import httpx2
+from anthropic.lib.tools import BetaStreamingToolRunner, BetaToolRunner
+
+from nbrunner.core.events import Failure
+from nbrunner.errors import NbrunnerError, NoKey, ReplayError, UnknownParameter
+
+if TYPE_CHECKING:
+    from nbrunner.core.blocks import Block, Message
+
+
+class SilentEnd(Exception):
+    """A stream ended before its reply was whole, and the SDK said nothing."""
+
+
+REPLY_ERRORS: tuple[type[Exception], ...] = (
+    anthropic.AnthropicError,
+    httpx2.HTTPError,
+    ValueError,
+    AssertionError,
+    AttributeError,
+    SilentEnd,
+)
+"""What a request can raise: a broken stream escapes as a bare httpx2 error, broken
+JSON as a ValueError, an empty one as an AssertionError (facts measured on 2.14)."""
+
+_REQUEST_OPTIONS = ("extra_headers", "extra_query", "extra_body", "timeout")
+
+
+_NO_THREAD = (
+    "thread: a run keeps the conversation itself, so that it can be edited, and sends "
+    "the whole of it. Only thread=False is taken."
+)
+_NOT_EAGER = (
+    "run_tools_eagerly: a run cannot run tools while the reply streams yet. "
+    "Leave it out: tools run when the reply is whole."
+)
+
+
+class Part(NamedTuple):
+    """A piece of a reply as it streams in."""
+
+    block: int
+    kind: Literal["started", "text", "thinking", "input"]
+    value: Any
+
+
+OnPart: TypeAlias = Callable[[Part], None]
+
+
+class Exchange:
+    """One request, its reply, and the results of its calls, through one SDK runner.
+
+    The runner is never asked for a second reply: the history is ours.
+    """
+
+    def __init__(
+        self,
+        client: anthropic.Anthropic,
+        body: Mapping[str, Any],
+        tools: Iterable[Any],
+        *,
+        stream: bool,
+    ) -> None:
+        options = {key: body[key] for key in _REQUEST_OPTIONS if key in body}
+        params = {k: v for k, v in body.items() if k not in _REQUEST_OPTIONS}
+        runner: Any = BetaStreamingToolRunner if stream else BetaToolRunner
+        self._runner = runner(
+            params={**params, "thread": False},
+            tools=list(tools),
+            client=client,
+            options=options,
+            max_iterations=1,
+        )
+        self._stream = stream
+        self._reply: Any = None
+
+    def read(self, on_part: OnPart) -> Message:
+        """Send the request and read the reply to its end.
+
+        Args:
+            on_part: Told of each piece while it streams; may raise to break off.
+
+        Returns:
+            The message as JSON, kept as the API sent it.
+
+        Raises:
+            SilentEnd: The stream ended before the reply was whole.
+        """
+        item = next(self._runner)
+        if self._stream:
+            for event in item:
+                if (part := _part_of(event)) is not None:
+                    on_part(part)
+            item = item.get_final_message()
+            if item.stop_reason is None:
+                raise SilentEnd
+        self._reply = item
+        message: Message = plain(item)
+        return message
+
+    def answer_calls(self, stand_in: Callable[[str], Any], known: set[str]) -> Message:
+        """Run the reply's calls; returns the user message with their results.
+
+        Args:
+            stand_in: Makes the tool that answers for an unknown name.
+            known: The names of the tools the runner has.
+        """
+        unknown = {
+            block.name
+            for block in self._reply.content
+            if block.type == "tool_use" and not block.toolset_name
+        } - known
+        for name in sorted(unknown):
+            # Added to a runner that sends nothing more: it changes who answers the
+            # call in hand, and nothing on the wire.
+            self._runner.add_tools(stand_in(name))
+        message = plain(self._runner.generate_tool_call_response())
+        return dict(message)
+
+    def call_id(self, call_input: object) -> str:
+        """The id of the call whose input object this is.
+
+        The SDK hands a tool the very object that the block holds.
+        """
+        return next(
+            str(block.id)
+            for block in self._reply.content
+            if block.type == "tool_use" and block.input is call_input
+        )
+
+    def close(self) -> None:
+        """Let go of the connection; a reply half read is dropped."""
+        self._runner.close()
+
+
+def plain(value: Any) -> Any:
+    """A value with every SDK model in it as the JSON it came from."""
+    if hasattr(value, "to_dict") and not isinstance(value, type):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def checked_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters, each of which the SDK's runner takes.
+
+    Raises:
+        UnknownParameter: One is unknown (the near matches are named), or `thread` or
+            `run_tools_eagerly` asks for what a run does not do. It is a TypeError.
+    """
+    runner = anthropic.resources.beta.messages.Messages.tool_runner
+    known = set(inspect.signature(runner).parameters) - {"self"}
+    for name in given:
+        if name not in known:
+            raise UnknownParameter(name, known)
+    if given.get("thread", False) is not False:
+        raise UnknownParameter("thread", (), _NO_THREAD)
+    if given.get("run_tools_eagerly", False):
+        raise UnknownParameter("run_tools_eagerly", (), _NOT_EAGER)
+    return {k: v for k, v in given.items() if k not in ("thread", "run_tools_eagerly")}
+
+
+def live_client() -> anthropic.Anthropic:
+    """A client from the environment.
+
+    Raises:
+        NoKey: The environment holds no key and no other credentials.
+    """
+    client = anthropic.Anthropic()
+    if not (client.api_key or client.auth_token or client.credentials):
+        raise NoKey
+    return client
+
+
+def failure_of(error: Exception, partial: tuple[Block, ...]) -> Failure:
+    """What went wrong with a request, told to a person.
+
+    Args:
+        error: What `Exchange.read` raised.
+        partial: The blocks of the reply that had come; shown, never history.
+    """
+    if isinstance(error, anthropic.APIConnectionError) and isinstance(
+        error.__cause__, NbrunnerError
+    ):
+        # The SDK wraps what its transport raises; ours says it better.
+        error = error.__cause__
+    facts = {"message": _seen(error), "partial": partial}
+    if isinstance(error, ReplayError):
+        return Failure(kind="replay", advice="", **facts)
+    if isinstance(error, anthropic.APIStatusError):
+        return _status_failure(error, facts)
+    if partial or isinstance(error, SilentEnd | httpx2.StreamError):
+        advice = "Retry sends the same request again; no tool runs twice."
+        return Failure(kind="stream", advice=advice, retryable=True, **facts)
+    if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError):
+        advice = "Check the network and the address, then retry."
+        return Failure(kind="connection", advice=advice, retryable=True, **facts)
+    advice = "Retry; if it comes again, what answers is not the Messages API."
+    return Failure(kind="api", advice=advice, retryable=True, **facts)
+
+
+def _status_failure(error: anthropic.APIStatusError, facts: Any) -> Failure:
+    # An error inside a stream arrives with the 200 that the stream began with.
+    status = None if error.status_code == httpx2.codes.OK else error.status_code
+    advice, retryable = _ADVICE.get(error.type or "", (None, False))
+    if advice is None:
+        retryable = status is None or status >= httpx2.codes.INTERNAL_SERVER_ERROR
+        advice = _PASSING if retryable else "Mend the request, then retry."
+    return Failure(
+        kind="api",
+        advice=advice,
+        status=status,
+        request_id=error.request_id,
+        retryable=retryable,
+        **facts,
+    )
+
+
+_PASSING = "The service is at fault, and it passes: wait a moment, then retry."
+_ADVICE: dict[str, tuple[str | None, bool]] = {
+    "overloaded_error": (_PASSING, True),
+    "api_error": (_PASSING, True),
+    "timeout_error": (_PASSING, True),
+    "rate_limit_error": ("Too many requests for this key: wait, then retry.", True),
+    "authentication_error": (
+        "The key is wrong or not set: set ANTHROPIC_API_KEY, then run the cell again.",
+        False,
+    ),
+    "permission_error": ("This key may not do that: use another key or model.", False),
+    "not_found_error": ("Check the name of the model.", False),
+    "request_too_large": ("Send less: shorter results, fewer images.", False),
+}
+
+
+def _seen(error: Exception) -> str:
+    """What was seen, in a sentence."""
+    if isinstance(error, SilentEnd):
+        return "The stream ended before the reply was whole."
+    if isinstance(error, anthropic.APIStatusError):
+        body = error.body if isinstance(error.body, dict) else {}
+        detail = (body.get("error") or {}).get("message") or str(error)
+        kind = error.type or "error"
+        return f"The API answered {kind} ({_code(error)}): {detail}"
+    if isinstance(error, anthropic.APIConnectionError):
+        cause = error.__cause__
+        return f"{error.message} ({cause!r})" if cause else error.message
+    return str(error) if isinstance(error, NbrunnerError) else repr(error)
+
+
+def _code(error: anthropic.APIStatusError) -> str:
+    in_stream = error.status_code == httpx2.codes.OK
+    return "inside the stream" if in_stream else str(error.status_code)
+
+
+def _part_of(event: Any) -> Part | None:
+    """The piece of the reply that a stream event brings, if it brings one."""
+    if event.type == "content_block_start":
+        return Part(event.index, "started", plain(event.content_block))
+    if event.type != "content_block_delta":
+        return None
+    delta = event.delta
+    if delta.type == "text_delta":
+        return Part(event.index, "text", delta.text)
+    if delta.type == "thinking_delta":
+        return Part(event.index, "thinking", delta.thinking)
+    if delta.type == "input_json_delta":
+        return Part(event.index, "input", delta.partial_json)
+    return None

@@ -1,0 +1,37 @@
+"""The inbox of a run: what anyone asks of it, until the loop takes it out."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nbrunner.core.commands import By, Command
+
+
+class Inbox:
+    """Commands in the order they came. Putting one in is all a handler does."""
+
+    def __init__(self) -> None:
+        self._commands: deque[tuple[Command, By]] = deque()
+        self._arrived = threading.Condition()
+
+    def put(self, command: Command, by: By) -> None:
+        """Leave a command; any thread may."""
+        with self._arrived:
+            self._commands.append((command, by))
+            self._arrived.notify_all()
+
+    def take(self) -> list[tuple[Command, By]]:
+        """Take out what there is, which may be nothing."""
+        with self._arrived:
+            commands = list(self._commands)
+            self._commands.clear()
+            return commands
+
+    def wait(self) -> list[tuple[Command, By]]:
+        """Take out what there is, or wait until something comes."""
+        with self._arrived:
+            self._arrived.wait_for(lambda: bool(self._commands))
+            return self.take()

@@ -1,0 +1,112 @@
+"""A line and the notebook's variables, composed into a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nbrunner import replay
+from nbrunner.errors import UnknownName, UsageError
+from nbrunner.magic.line import USAGE, Line
+from nbrunner.run import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RUN_NAME = "_run"
+"""The variable that always holds the last run."""
+
+
+def compose(
+    line: Line, body: str, variables: Mapping[str, Any], **defaults: Any
+) -> Run:
+    """The run that a cell asks for; nothing is sent yet.
+
+    Args:
+        line: The parsed line.
+        body: The message to Claude, taken as it is.
+        variables: The notebook's variables.
+        **defaults: What `Run` gets where the line says nothing.
+
+    Raises:
+        UsageError: A name is unknown, a value cannot be used, the body is empty.
+    """
+    if not body.strip():
+        raise UsageError(f"The cell has no message below its first line.\n\n{USAGE}")
+    options = {
+        "model": line.model,
+        "max_tokens": line.max_tokens,
+        "max_iterations": line.max_iterations,
+        "system": _system(line, variables),
+    }
+    given = {key: value for key, value in options.items() if value is not None}
+    return Run(
+        **{**defaults, **_params(line, variables), **given},
+        name=line.name or RUN_NAME,
+        client=_client(line, variables),
+        tools=[tool for name in line.tools for tool in _tool(name, variables)],
+        messages=body.removesuffix("\n"),
+    )
+
+
+def _tool(name: str, variables: Mapping[str, Any]) -> list[Any]:
+    """The tool of that name; a list of tools counts as all of them."""
+    if name not in variables:
+        raise UnknownName("--tools", name, tool_names(variables))
+    value = variables[name]
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def tool_names(variables: Mapping[str, Any]) -> list[str]:
+    """The variables that hold a tool object."""
+    return [
+        name
+        for name, value in variables.items()
+        if not name.startswith("_")
+        and hasattr(value, "to_dict")
+        and hasattr(value, "call")
+        and not isinstance(value, type)
+    ]
+
+
+def _variable(option: str, name: str, variables: Mapping[str, Any], kind: type) -> Any:
+    if name not in variables:
+        of_kind = [
+            key
+            for key, value in variables.items()
+            if isinstance(value, kind) and not key.startswith("_")
+        ]
+        raise UnknownName(option, name, of_kind)
+    return variables[name]
+
+
+def _system(line: Line, variables: Mapping[str, Any]) -> Any:
+    if line.system is None:
+        return line.system_text
+    value = _variable("--system", line.system, variables, str)
+    if not isinstance(value, str | list):
+        raise UsageError(
+            f"--system {line.system}: that variable holds a {type(value).__name__}. "
+            "A system prompt is a str or a list of text blocks."
+        )
+    return value
+
+
+def _params(line: Line, variables: Mapping[str, Any]) -> dict[str, Any]:
+    if line.params is None:
+        return {}
+    value = _variable("--params", line.params, variables, dict)
+    if not isinstance(value, dict):
+        raise UsageError(
+            f"--params {line.params}: that variable holds a {type(value).__name__}. "
+            "It has to be a dict of the API's parameters, by name."
+        )
+    return value
+
+
+def _client(line: Line, variables: Mapping[str, Any]) -> Any:
+    if line.client is not None:
+        return _variable("--client", line.client, variables, object)
+    if line.cassette is not None:
+        mode: Any = line.record or "none"  # an unknown one is refused by record()
+        return replay.record(line.cassette, mode=mode)
+    return None

@@ -1,0 +1,136 @@
+"""The extension: `%%toolrun` in a shell, exactly once, however often it is loaded."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError as ShellUsageError
+from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
+from traitlets import Int, Unicode
+
+from nbrunner.errors import NbrunnerError, UsageError
+from nbrunner.magic.cell import awaited, blocking, someone_is_there
+from nbrunner.magic.compose import RUN_NAME, compose, tool_names
+from nbrunner.magic.line import USAGE, HelpAsked, parse_line
+from nbrunner.run import DEFAULT_MAX_TOKENS, DEFAULT_MODEL, Run
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+_FIRST_LINE = re.compile(r"%%toolrun(?![\w-])(?P<line>.*)", re.DOTALL)
+
+
+@magics_class
+class ToolrunMagics(Magics):
+    """`%%toolrun`, with its defaults: `%config ToolrunMagics.model = "..."`."""
+
+    model = Unicode(DEFAULT_MODEL, help="Model of a run that names none.").tag(
+        config=True
+    )
+    max_tokens = Int(
+        DEFAULT_MAX_TOKENS, min=1, help="Most tokens of one reply of a run."
+    ).tag(config=True)
+    max_iterations = Int(
+        50, min=1, help="Most replies of a run that sets no limit itself."
+    ).tag(config=True)
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        super().__init__(shell)
+        self._shell = shell
+        self.depth = 0
+
+    @no_var_expand
+    @cell_magic
+    def toolrun(self, line: str, cell: str) -> None:
+        """Run a tool loop in this cell, blocking: reached only under another magic."""
+        if (run := self._compose(line, cell)) is not None:
+            blocking(run, self._shell)
+
+    async def toolrun_awaited(self, line: str, cell: str) -> None:
+        """Run a tool loop in this cell and leave the kernel free to hear clicks."""
+        if (run := self._compose(line, cell)) is not None:
+            await awaited(run, self._shell)
+
+    def rewrite(self, lines: list[str]) -> list[str]:
+        """Make a `%%toolrun` cell a top-level await.
+
+        A cell magic is a plain call, and a plain call blocks the kernel: no click
+        would arrive. Inside another cell (`%%time`) nothing can be awaited, so the
+        cell is left to the magic.
+        """
+        match = _FIRST_LINE.fullmatch(lines[0]) if lines else None
+        if match is None or self.depth:
+            return lines
+        line, body = match["line"].strip(), "".join(lines[1:])
+        call = f"toolrun_awaited({line!r}, {body!r})"
+        return [f"await get_ipython().find_magic('toolrun', 'cell').__self__.{call}\n"]
+
+    def entered(self, *_: Any) -> None:
+        """A cell begins; cells nest under magics that run one."""
+        self.depth += 1
+
+    def left(self, *_: Any) -> None:
+        """A cell ended."""
+        self.depth = max(0, self.depth - 1)
+
+    def _compose(self, line: str, cell: str) -> Run | None:
+        """The cell's run, left in the notebook's variables; None after `--help`.
+
+        Raises:
+            ShellUsageError: What is wrong with the cell; IPython shows it as one line.
+        """
+        try:
+            if not line.strip():
+                raise UsageError(self._no_arguments())
+            options = parse_line(line)
+            run = compose(
+                options,
+                cell,
+                self._shell.user_ns,
+                model=self.model,
+                max_tokens=self.max_tokens,
+                max_iterations=self.max_iterations,
+                hold_on_failure=someone_is_there(self._shell),
+            )
+        except HelpAsked as help_:
+            print(help_)  # noqa: T201 - what was asked for
+            return None
+        except (NbrunnerError, TypeError) as error:
+            raise ShellUsageError(str(error)) from None
+        if options.step:
+            run.pause()
+        self._shell.user_ns.update({run.name: run, RUN_NAME: run})
+        return run
+
+    def _no_arguments(self) -> str:
+        names = tool_names(self._shell.user_ns)
+        at_hand = f"\n\nTools in this notebook: {', '.join(names)}." if names else ""
+        return f"%%toolrun needs arguments.\n\n{USAGE}{at_hand}"
+
+
+_loaded: dict[int, ToolrunMagics] = {}
+
+
+def load(shell: InteractiveShell) -> None:
+    """Register the magic, its rewriting and its defaults, one of each."""
+    unload(shell)
+    magics = ToolrunMagics(shell)
+    shell.register_magics(magics)
+    shell.input_transformers_cleanup.append(magics.rewrite)
+    shell.events.register("pre_run_cell", magics.entered)
+    shell.events.register("post_run_cell", magics.left)
+    _loaded[id(shell)] = magics
+
+
+def unload(shell: InteractiveShell) -> None:
+    """Take out what `load` put in."""
+    magics = _loaded.pop(id(shell), None)
+    if magics is None:
+        return
+    shell.events.unregister("pre_run_cell", magics.entered)
+    shell.events.unregister("post_run_cell", magics.left)
+    shell.input_transformers_cleanup.remove(magics.rewrite)
+    configurables: list[Any] = shell.configurables
+    configurables.remove(magics)
+    shell.magics_manager.magics["cell"].pop("toolrun", None)

@@ -1,0 +1,121 @@
+"""The line of `%%toolrun`, parsed. It is never formatted and never evaluated."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from dataclasses import dataclass
+from typing import NoReturn
+
+from nbrunner.errors import UsageError
+
+USAGE = """\
+%%toolrun [NAME] --tools TOOL,TOOL [options]
+<the message to Claude>
+
+For example:
+    %%toolrun weather --tools get_weather,calculate_sum
+    What's the weather in Paris? Also, what's 15 + 27?
+
+%%toolrun --help lists the options."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What the line of a cell asks for; names are names of notebook variables."""
+
+    name: str | None
+    tools: tuple[str, ...]
+    model: str | None
+    system: str | None
+    system_text: str | None
+    max_tokens: int | None
+    max_iterations: int | None
+    cassette: str | None
+    record: str | None
+    client: str | None
+    params: str | None
+    step: bool
+
+
+class HelpAsked(Exception):
+    """Someone asked for `--help`; its text is the argument."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that raises its complaint in place of leaving the process."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"%%toolrun: {message}.\n\n{USAGE}")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="%%toolrun", add_help=False, allow_abbrev=False, usage=USAGE)
+    add = parser.add_argument
+    add("name", nargs="?", metavar="NAME", help="variable that gets the run")
+    add(
+        "--tools",
+        action="append",
+        default=[],
+        metavar="TOOL,TOOL",
+        help="variables that hold the tools",
+    )
+    add("--model", help="model of the requests")
+    add("--system", metavar="VARIABLE", help="variable with the system prompt")
+    add("--system-text", metavar="TEXT", help="the system prompt itself, in quotes")
+    add("--max-tokens", type=_positive, metavar="N", help="most tokens of a reply")
+    add("--max-iterations", type=_positive, metavar="N", help="most replies of a run")
+    add("--cassette", metavar="PATH", help="play, or record, the replies in this file")
+    add("--record", metavar="MODE", help="none (default), once, new_episodes, rewrite")
+    add(
+        "--client",
+        metavar="VARIABLE",
+        help="variable with an Anthropic client or with replies to play",
+    )
+    add("--params", metavar="VARIABLE", help="variable with a dict of more parameters")
+    add("--step", action="store_true", help="halt before each request")
+    add("--help", "-h", action="store_true", help="show this")
+    return parser
+
+
+def parse_line(line: str) -> Line:
+    """The options of a line.
+
+    Raises:
+        UsageError: An option is unknown, or its value cannot be used.
+        HelpAsked: The line asks for help.
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"%%toolrun: {error} in the line: {line.strip()}") from error
+    parser = _parser()
+    options = vars(parser.parse_args(words))
+    if options.pop("help"):
+        raise HelpAsked(parser.format_help())
+    name = options["name"]
+    if name is not None and not name.isidentifier():
+        raise UsageError(
+            f"%%toolrun {name}: the run's name has to be a Python variable name. "
+            "Tools are named with --tools."
+        )
+    if options["system"] and options["system_text"]:
+        raise UsageError("Give --system VARIABLE or --system-text TEXT, not both.")
+    if options["cassette"] and options["client"]:
+        raise UsageError("Give --cassette PATH or --client VARIABLE, not both.")
+    if options["record"] and not options["cassette"]:
+        raise UsageError(
+            "--record says how to use a --cassette PATH, which is missing."
+        )
+    options["tools"] = tuple(
+        tool for given in options["tools"] for tool in given.replace(",", " ").split()
+    )
+    return Line(**options)
+
+
+def _positive(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        message = f"{text!r} is not a number from 1 up"
+        raise argparse.ArgumentTypeError(message)
+    return number

@@ -1,0 +1,130 @@
+"""What the front end may ask: a message from it becomes a value, or a refusal.
+
+The panel's JavaScript is not trusted: a message may be malformed, forged, or about
+something that is no longer so. Each is validated here, and an unknown or stale one
+is refused in place with a sentence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from nbrunner.core.blocks import Value
+from nbrunner.core.edits import Edit, ToggleCache
+
+if TYPE_CHECKING:
+    from nbrunner.core.commands import By
+    from nbrunner.core.transcript import Transcript
+
+LONGEST_MESSAGE = 200_000
+"""Characters of one message from the box; the API's own limit is far above it."""
+
+
+class Control(Value):
+    """A button of the bar, or Retry."""
+
+    intent: Literal["pause", "resume", "step", "stop", "stop_now", "retry"]
+
+
+class Send(Value):
+    """A message for Claude."""
+
+    intent: Literal["send"]
+    text: str = Field(min_length=1, max_length=LONGEST_MESSAGE, pattern=r"\S")
+
+
+class WithdrawNote(Value):
+    """Take back a message that waits."""
+
+    intent: Literal["withdraw"]
+    note: str
+
+
+class ToggleCacheMark(Value):
+    """The cache toggle of a tool result."""
+
+    intent: Literal["toggle_cache"]
+    call: str
+
+
+Intent: TypeAlias = Annotated[
+    Control | Send | WithdrawNote | ToggleCacheMark, Field(discriminator="intent")
+]
+
+_adapter: TypeAdapter[Intent] = TypeAdapter(Intent)
+
+
+class Steered(Protocol):
+    """A run, as far as the panel steers it: what `nbrunner.Run` documents."""
+
+    name: str
+
+    @property
+    def transcript(self) -> Transcript: ...  # noqa: D102
+    def inject(self, text: str, *, by: By) -> object: ...  # noqa: D102
+    def withdraw(self, note_id: str, *, by: By) -> bool: ...  # noqa: D102
+    def submit(self, edit: Edit, *, by: By) -> None: ...  # noqa: D102
+    def pause(self, *, by: By) -> None: ...  # noqa: D102
+    def resume(self, *, by: By) -> None: ...  # noqa: D102
+    def step(self, *, by: By) -> None: ...  # noqa: D102
+    def retry(self, *, by: By) -> None: ...  # noqa: D102
+    def stop(self, *, now: bool = False, by: By) -> None: ...  # noqa: D102
+
+
+class IntentRefused(Exception):
+    """A front-end message that is not obeyed; its text is shown where it came from."""
+
+
+def read_intent(message: Any) -> Intent:
+    """The intent that a front-end message states.
+
+    Raises:
+        IntentRefused: It states none that the panel knows.
+    """
+    try:
+        return _adapter.validate_python(message)
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors()[0]["loc"])
+        why = error.errors()[0]["msg"]
+        said = f"The panel sent something it should not: {where} {why}".strip()
+        raise IntentRefused(f"{said}. Nothing was done.") from error
+
+
+def obey(intent: Intent, run: Steered) -> None:
+    """Ask the run for what the person clicked.
+
+    Raises:
+        IntentRefused: It is stale: the run has moved on since the person saw it.
+    """
+    match intent:
+        case Send():
+            run.inject(intent.text, by="person")
+        case WithdrawNote():
+            if not run.withdraw(intent.note, by="person"):
+                raise IntentRefused("That message has gone out already.")
+        case ToggleCacheMark():
+            if run.transcript.find_call(intent.call) is None:
+                raise IntentRefused("That call is no longer part of the conversation.")
+            run.submit(ToggleCache(intent.call), by="person")
+        case Control():
+            _control(intent.intent, run)
+
+
+_OPEN_TO = {
+    "pause": ("running",),
+    "step": ("running", "paused", "ready"),
+    "stop": ("running", "paused", "failed"),
+    "stop_now": ("running", "paused", "failed"),
+}
+
+
+def _control(name: str, run: Steered) -> None:
+    status = run.transcript.status
+    if status not in _OPEN_TO.get(name, (status,)):
+        raise IntentRefused(f"The run is {status}: it cannot be asked to {name}.")
+    if name == "stop_now":
+        run.stop(now=True, by="person")
+    else:
+        getattr(run, name)(by="person")

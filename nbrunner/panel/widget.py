@@ -1,0 +1,87 @@
+"""The widget: a run's feed at one end, a person's clicks at the other.
+
+It speaks by custom messages only. ipykernel 7.4 loses `save_changes` while a cell
+awaits, and a message sent before the JavaScript is loaded is lost on every version,
+so a view says hello until it has a snapshot.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from pathlib import Path
+from typing import Any
+
+import anywidget
+
+from nbrunner.panel.feed import Feed
+from nbrunner.panel.intents import IntentRefused, Steered, obey, read_intent
+from nbrunner.views.page import stylesheet
+from nbrunner.views.text import as_text
+
+_REFRESH_S = 0.05
+"""At most 20 patches a second: smooth to the eye, far from the server's limit."""
+
+
+class Panel(anywidget.AnyWidget):
+    """A live view of a run. Display it; clicks in it steer the run.
+
+    Args:
+        run: The run to show.
+    """
+
+    _esm = Path(__file__).with_name("panel.js")
+    _css = stylesheet()
+
+    def __init__(self, run: Any) -> None:
+        super().__init__()
+        self._run: Steered = run
+        self._feed = Feed(run.transcript, run.name, self.send)
+        self._closing = threading.Event()
+        self._unsubscribe = run.subscribe(self._feed.note)
+        self.on_msg(self._hear)
+        # A plain thread has no cell to send from on ipykernel 7.0; a copy of this
+        # context has.
+        context = contextvars.copy_context()
+        threading.Thread(
+            target=context.run,
+            args=(self._refresh,),
+            name="nbrunner-panel",
+            daemon=True,
+        ).start()
+
+    def snapshot(self) -> None:
+        """Send everything to all views, for those that could not ask."""
+        self._feed.snapshot()
+
+    def close(self) -> None:
+        """Stop following the run and take the views away."""
+        if not self._closing.is_set():
+            self._closing.set()
+            self._feed.changed.set()
+            self._unsubscribe()
+            self._feed.flush()
+        super().close()
+
+    def _hear(self, _widget: Any, message: Any, _buffers: Any) -> None:
+        """Take a front-end message; any thread may call this."""
+        if message == {"op": "hello"}:
+            self._feed.snapshot()
+            return
+        try:
+            obey(read_intent(message), self._run)
+        except IntentRefused as refusal:
+            self._feed.refuse(str(refusal))
+
+    def _refresh(self) -> None:
+        while not self._closing.is_set():
+            self._feed.changed.wait()
+            self._closing.wait(_REFRESH_S)
+            if not self._closing.is_set():
+                self._feed.flush()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        text = as_text(self._run.transcript, name=self._run.name)
+        return {**(data or {}), "text/plain": text}, metadata

@@ -1,0 +1,75 @@
+"""HTML that cannot be injected into: the only place that escapes.
+
+`h("p", text)` makes an element. A child or an attribute that is a plain `str` is
+redacted and escaped on the way in; only an `Html`, which only this module and the
+sanitised Markdown make, goes in as it is.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, TypeAlias
+
+from nbrunner.core.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Html(str):
+    """Markup known to be safe."""
+
+    __slots__ = ()
+
+
+Child: TypeAlias = "str | Html | Iterable[Child] | None"
+
+
+def h(tag: str, *children: Child, **attributes: str | bool | None) -> Html:
+    """An element with escaped content.
+
+    Args:
+        tag: Its name.
+        children: Text (escaped), `Html` (as it is), None (nothing), or an iterable
+            of these.
+        attributes: `data_key="x"` becomes `data-key="x"`; a trailing underscore is
+            dropped (`class_`); True stands alone, False and None are left out.
+    """
+    opening = tag + "".join(
+        _attribute(name, value) for name, value in attributes.items()
+    )
+    inside = "".join(_flat(children))
+    return Html(f"<{opening}>{inside}</{tag}>")
+
+
+def escaped(text: str) -> Html:
+    """Text as HTML shows it: secrets out, markup and quotes inert."""
+    # Other control characters than these are not allowed in HTML, and a terminal
+    # or a page may act on them.
+    clean = "".join(c if c in "\n\t" or c >= " " else "\ufffd" for c in redact(text))
+    well_formed = clean.encode("utf-8", "replace").decode()
+    return Html(html.escape(well_formed, quote=True))
+
+
+def join(parts: Iterable[Child]) -> Html:
+    """Several children as one."""
+    return Html("".join(_flat(parts)))
+
+
+def _flat(children: Iterable[Child]) -> Iterable[str]:
+    for child in children:
+        if child is None:
+            continue
+        if isinstance(child, Html):
+            yield child
+        elif isinstance(child, str):
+            yield escaped(child)
+        else:
+            yield from _flat(child)
+
+
+def _attribute(name: str, value: str | bool | None) -> str:  # noqa: FBT001
+    if value is None or value is False:
+        return ""
+    name = name.rstrip("_").replace("_", "-")
+    return f" {name}" if value is True else f' {name}="{escaped(value)}"'

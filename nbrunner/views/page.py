@@ -1,0 +1,202 @@
+"""A whole run as HTML: the live panel's content, and the static page.
+
+Both are made of the same fragments. The static page needs no kernel, no script and
+no widget; without its stylesheet (GitHub takes it out) it reads as plain nested
+details.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from nbrunner.views import words
+from nbrunner.views.call import Look, chip
+from nbrunner.views.html import Child, Html, h, join
+from nbrunner.views.iteration import iteration_fragment, opening_fragment
+
+if TYPE_CHECKING:
+    from nbrunner.core.transcript import Transcript
+
+_NO_FORMULAS = "mathjax_ignore tex2jax_ignore"
+"""The classes by which MathJax leaves `$5` and `\\(x\\)` alone."""
+
+
+def static_page(transcript: Transcript, *, name: str) -> str:
+    """The transcript as a static HTML fragment for a notebook's output.
+
+    Args:
+        transcript: What to show.
+        name: What the run is called.
+    """
+    look = Look(name=name, live=False)
+    return str(join([Html(f"<style>{stylesheet()}</style>"), _root(transcript, look)]))
+
+
+def panel_content(transcript: Transcript, *, name: str) -> Html:
+    """The content of the live panel."""
+    return _root(transcript, Look(name=name, live=True))
+
+
+@cache
+def stylesheet() -> str:
+    """The one stylesheet, by Jupyter's variables with fallbacks."""
+    return resources.files("nbrunner.views").joinpath("style.css").read_text("utf-8")
+
+
+def _root(transcript: Transcript, look: Look) -> Html:
+    refused = h("div", class_="nbr-refused", role="alert", data_key="refused")
+    parts: list[Child] = [
+        bar_fragment(transcript, look),
+        refused if look.live else None,
+        opening_fragment(transcript),
+        h(
+            "div",
+            [
+                iteration_fragment(transcript, index, look)
+                for index in range(len(transcript.iterations))
+            ],
+            data_key="iterations" if look.live else None,
+        ),
+    ]
+    if look.live:
+        parts += [waiting_fragment(transcript, look), send_fragment(transcript, look)]
+    return h(
+        "section",
+        parts,
+        class_=f"nbr {'nbr-live' if look.live else 'nbr-static'} {_NO_FORMULAS}",
+        aria_label=f"tool run {look.name}",
+        data_lm_suppress_shortcuts="true" if look.live else None,
+    )
+
+
+def bar_fragment(transcript: Transcript, look: Look) -> Html:
+    """The top line: name, state, source, model, tokens, controls."""
+    facts = [transcript.settings.model, words.usage_words(transcript.usage)]
+    return h(
+        "div",
+        h("span", look.name, class_="nbr-name"),
+        _status(transcript, look),
+        chip(words.SOURCES[transcript.source], "src"),
+        h("span", class_="nbr-grow"),
+        h("span", " · ".join(f for f in facts if f), class_="nbr-num"),
+        _controls(transcript, look) if look.live else None,
+        _refusal(transcript) if look.live else None,
+        class_="nbr-bar",
+        role="toolbar" if look.live else None,
+        aria_label="controls of the run" if look.live else None,
+        data_key="bar" if look.live else None,
+    )
+
+
+_TONES = {"ready": "", "running": "run", "paused": "warn", "failed": "err"}
+
+
+def _status(transcript: Transcript, look: Look) -> Html:
+    tone = _TONES.get(transcript.status)
+    if tone is None:
+        good = transcript.stopped_by in ("end_turn", "stop_sequence")
+        tone = "ok" if good else "err" if transcript.stopped_by == "error" else "warn"
+    return h(
+        "span",
+        h("span", class_="nbr-dot") if transcript.status == "running" else None,
+        words.state(transcript),
+        class_=f"nbr-chip nbr-{tone}" if tone else "nbr-chip",
+        role="status" if look.live else None,
+    )
+
+
+def _controls(transcript: Transcript, look: Look) -> list[Html]:
+    """The buttons that do something where the run stands."""
+    asked = {command.kind for command in transcript.asked}
+    match transcript.status:
+        case "running" if "stop" in asked:
+            names = [("Stop now", "stop_now")]
+        case "running" if "pause" in asked:
+            names = [("Go on", "resume"), ("Stop", "stop")]
+        case "running":
+            names = [("Pause", "pause"), ("Stop", "stop")]
+        case "paused":
+            names = [("Go on", "resume"), ("Step", "step"), ("Stop", "stop")]
+        case "failed":
+            names = [("Stop", "stop")]
+        case _ if transcript.stopped_by == "person":
+            names = [("Go on", "resume")]
+        case _:
+            names = []
+    return [_button(label, intent, look) for label, intent in names]
+
+
+_LINES = {"stop_now": "stop(now=True)"}
+
+
+def _button(label: str, intent: str, look: Look) -> Html:
+    line = f"{look.name}.{_LINES.get(intent, f'{intent}()')}"
+    return h(
+        "button",
+        label,
+        type="button",
+        class_="nbr-button",
+        data_intent=intent,
+        title=f"in Python: {line}",
+    )
+
+
+def _refusal(transcript: Transcript) -> Html | None:
+    if transcript.refused is None or transcript.refused[0].kind == "toggle_cache":
+        return None
+    return h("span", transcript.refused[1], class_="nbr-refused", role="alert")
+
+
+def waiting_fragment(transcript: Transcript, look: Look) -> Html:
+    """The person's messages that have not gone out yet."""
+    return h(
+        "div",
+        [
+            h(
+                "div",
+                h("span", "goes out with the next request", class_="nbr-who"),
+                h("span", note.text, class_="nbr-said"),
+                h(
+                    "button",
+                    "Withdraw",
+                    type="button",
+                    class_="nbr-button nbr-quiet",
+                    data_intent="withdraw",
+                    data_note=note.id,
+                    title=f"in Python: {look.name}.withdraw({note.id!r})",
+                ),
+                class_="nbr-note nbr-wait",
+            )
+            for note in transcript.waiting
+        ],
+        data_key="waiting",
+    )
+
+
+def send_fragment(transcript: Transcript, look: Look) -> Html:
+    """The box for a message to Claude, while the run can still take one."""
+    over = transcript.status == "finished"
+    return h(
+        "div",
+        h(
+            "textarea",
+            rows="1",
+            class_="nbr-text",
+            aria_label="message to Claude",
+            placeholder="Send a message; it goes out with the next request "
+            "(Ctrl+Enter sends)",
+        ),
+        h(
+            "button",
+            "Send",
+            type="button",
+            class_="nbr-button",
+            data_intent="send",
+            title=f'in Python: {look.name}.inject("...")',
+        ),
+        class_="nbr-send",
+        data_key="send",
+        hidden=over,
+    )

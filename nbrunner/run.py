@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from nbrunner.core.blocks import well_formed
 from nbrunner.core.commands import (
     By,
     Command,
@@ -25,16 +26,18 @@ from nbrunner.core.commands import (
     Submit,
     Withdraw,
 )
-from nbrunner.core.events import Asked, Source
+from nbrunner.core.events import Asked, CommandRefused, Source
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
 from nbrunner.errors import RunInterrupted, UsageError
 from nbrunner.loop._sdk import checked_parameters, live_client, plain
 from nbrunner.loop._tools import ToolBox
+from nbrunner.loop.controls import NOTHING_FAILED
 from nbrunner.loop.driver import Driver
 from nbrunner.loop.inbox import Inbox
+from nbrunner.loop.interrupts import Interrupts
 from nbrunner.loop.ledger import Ledger, Listener
-from nbrunner.loop.worker import Worker, on_interrupt
+from nbrunner.loop.worker import Worker
 from nbrunner.replay import connect
 from nbrunner.replay.client import source_of
 from nbrunner.views.page import static_page
@@ -131,7 +134,6 @@ class Run:
         )
         self._inbox = Inbox()
         self._worker: Worker | None = None
-        self._interrupts = 0
         self._driving: dict[str, Any] = {
             "stream": stream,
             "max_iterations": max_iterations,
@@ -175,7 +177,9 @@ class Run:
     @property
     def is_running(self) -> bool:
         """Whether the loop is at work, or waits for a person."""
-        return self._worker is not None and self._worker.is_running
+        worker = self._worker
+        has_ended = self.transcript.status == "finished"
+        return worker is not None and worker.is_running and not has_ended
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener(event, transcript)` for each event; returns unsubscribe.
@@ -193,24 +197,25 @@ class Run:
         Raises:
             UsageError: The run is at work already.
         """
-        if self.is_running:
-            raise UsageError(
-                f"{self.name} is running already. Wait for it with {self.name}.wait() "
-                f"or `await {self.name}`, or stop it with {self.name}.stop()."
+        with self._ledger.lock:
+            if self.is_running:
+                raise UsageError(
+                    f"{self.name} is running already. Wait for it with "
+                    f"{self.name}.wait() or `await {self.name}`, or stop it with "
+                    f"{self.name}.stop()."
+                )
+            self._worker = Worker(
+                Driver(
+                    ledger=self._ledger,
+                    inbox=self._inbox,
+                    client=self._client,
+                    tools=self._tools,
+                    source=self.source,
+                    frame_name=_cell_name,
+                    **self._driving,
+                )
             )
-        self._interrupts = 0
-        self._worker = Worker(
-            Driver(
-                ledger=self._ledger,
-                inbox=self._inbox,
-                client=self._client,
-                tools=self._tools,
-                source=self.source,
-                frame_name=_cell_name,
-                **self._driving,
-            )
-        )
-        self._worker.start()
+            self._worker.start()
         return self
 
     def wait(self, timeout_s: float | None = None) -> Transcript:
@@ -225,6 +230,7 @@ class Run:
                 run at the next safe point, the second leaves at once.
         """
         worker = self._started()
+        interrupts = 0
         ended = False
         while not ended:
             try:
@@ -233,8 +239,9 @@ class Run:
                     message = f"{self.name} still runs after {timeout_s} s."
                     raise TimeoutError(message)
             except KeyboardInterrupt:
-                self._interrupted()
-        return self._outcome(worker)
+                interrupts += 1
+                self.stop(now=interrupts > 1)
+        return self._outcome(worker, interrupts)
 
     def __await__(self) -> Generator[Any, None, Transcript]:
         """Wait for the end and leave the event loop free: clicks arrive meanwhile."""
@@ -243,15 +250,22 @@ class Run:
     async def _joined(self) -> Transcript:
         worker = self._started()
         loop = asyncio.get_running_loop()
+        interrupts = 0
+
+        def interrupted() -> None:
+            nonlocal interrupts
+            interrupts += 1
+            self.stop(now=interrupts > 1)
+
         # From inside the handler itself a lock could be taken that the interrupted
         # code holds half way.
-        with on_interrupt(lambda: loop.call_soon_threadsafe(self._interrupted)):
+        with Interrupts(lambda: loop.call_soon_threadsafe(interrupted)):
             try:
                 await worker.finished()
             except asyncio.CancelledError:
                 self.stop()
                 raise
-        return self._outcome(worker)
+        return self._outcome(worker, interrupts)
 
     def _started(self) -> Worker:
         if self._worker is None:
@@ -259,14 +273,10 @@ class Run:
         assert self._worker is not None  # noqa: S101 - start() made it
         return self._worker
 
-    def _interrupted(self) -> None:
-        self._interrupts += 1
-        self.stop(now=self._interrupts > 1)
-
-    def _outcome(self, worker: Worker) -> Transcript:
+    def _outcome(self, worker: Worker, interrupts: int) -> Transcript:
         if worker.error is not None:
             raise worker.error
-        if self._interrupts:
+        if interrupts:
             raise RunInterrupted(self.name)
         return self.transcript
 
@@ -280,8 +290,8 @@ class Run:
         """
         if not text.strip():
             raise UsageError("The message is empty: there is nothing to send.")
-        note = Note(self, f"note_{next(_note_ids)}", text)
-        self._ask(Inject(note_id=note.id, text=text), by)
+        note = Note(self, f"note_{next(_note_ids)}", well_formed(text))
+        self._ask(Inject(note_id=note.id, text=note.text), by)
         return note
 
     def withdraw(self, note_id: str, *, by: By = "code") -> bool:
@@ -302,18 +312,21 @@ class Run:
 
     def resume(self, *, by: By = "code") -> None:
         """Go on, after a pause or after an end."""
-        self._ask(Resume(), by)
-        self._set_going()
+        self._set_going(Resume(), by)
 
     def step(self, *, by: By = "code") -> None:
         """Do one iteration, then halt."""
-        self._ask(Step(), by)
-        self._set_going()
+        self._set_going(Step(), by)
 
     def retry(self, *, by: By = "code") -> None:
         """Send the request of a failed iteration again; no tool runs twice."""
-        self._ask(Retry(), by)
-        self._set_going()
+        with self._ledger.lock:
+            last = self.transcript.last
+            if last is None or not last.has_failed:
+                refused = CommandRefused(command=Retry(), reason=NOTHING_FAILED)
+                self._ledger.write(refused)
+                return
+            self._set_going(Retry(), by)
 
     def stop(self, *, now: bool = False, by: By = "code") -> None:
         """End at the next safe point, in a state that can go on.
@@ -322,19 +335,24 @@ class Run:
         `now` is true: then the run ends at once, the call is marked as interrupted,
         and its thread is left behind.
         """
-        if not self.is_running:
-            return
-        self._ask(Stop(), by)
-        if now and self._worker is not None:
-            self._worker.leave()
+        with self._ledger.lock:
+            if self._worker is None or not self.is_running:
+                return
+            self._ask(Stop(), by)
+            if now:
+                self._worker.leave()
 
     def _ask(self, command: Command, by: By) -> None:
-        self._ledger.write(Asked(command=command, by=by))
-        self._inbox.put(command, by)
+        # One act: what is asked before a run's end is not left over for the next.
+        with self._ledger.lock:
+            self._ledger.write(Asked(command=command, by=by))
+            self._inbox.put(command, by)
 
-    def _set_going(self) -> None:
-        if not self.is_running:
-            self.start()
+    def _set_going(self, command: Command, by: By) -> None:
+        with self._ledger.lock:
+            self._ask(command, by)
+            if not self.is_running:
+                self.start()
 
     # -- showing ---------------------------------------------------------------
 

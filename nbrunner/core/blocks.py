@@ -8,13 +8,17 @@ nobody who gets one, changes a dict in place.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+import re
+from typing import Any, TypeAlias, overload
 
 from pydantic import BaseModel, ConfigDict
 
 JSON: TypeAlias = Any
 Block: TypeAlias = dict[str, Any]
 Message: TypeAlias = dict[str, Any]
+
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Value(BaseModel):
@@ -39,6 +43,24 @@ def tool_uses(blocks: list[Block] | tuple[Block, ...]) -> list[Block]:
 def tool_results(message: Message) -> list[Block]:
     """The blocks of a message that answer a client tool call."""
     return [b for b in content_of(message) if b.get("type") == "tool_result"]
+
+
+@overload
+def well_formed(value: str) -> str: ...
+@overload
+def well_formed(value: JSON) -> JSON: ...
+def well_formed(value: JSON) -> JSON:
+    """A JSON value with each lone surrogate as U+FFFD, as the SDK's runner sends it.
+
+    Text with a lone surrogate is not UTF-8: it can neither be sent nor be stored.
+    """
+    if isinstance(value, str):
+        return _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)
+    if isinstance(value, dict):
+        return {well_formed(key): well_formed(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [well_formed(item) for item in value]
+    return value
 
 
 def is_empty_text(block: Block) -> bool:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 MAX_MARKS = 4
 """How many `cache_control` marks the API takes in one request."""
 
+_NESTED = ("content", "source")
+"""Where a block holds other blocks; a tool's input is opaque."""
+
 
 def mark(block: Block) -> Block:
     """A copy of the block that carries a five-minute breakpoint."""
@@ -42,39 +45,34 @@ def within_budget(
 
     The oldest mark gives way: a later breakpoint covers all that it covered.
     """
-    surplus = len(list(_marks_below(messages, "messages"))) - free
+    surplus = len(_marks_below(messages, "messages")) - max(free, 0)
     if surplus <= 0:
         return messages, []
-    dropped: list[str] = []
-    kept: list[Message] = []
-    for index, message in enumerate(messages):
-        lighter, paths = _without_marks(
-            message, f"messages[{index}]", surplus - len(dropped)
-        )
-        dropped.extend(paths)
-        kept.append(lighter)
+    dropped = _marks_below(messages, "messages")[:surplus]
+    kept: list[Message] = _without_marks(messages, "messages", frozenset(dropped))
     return kept, dropped
 
 
-def _without_marks(
-    message: Message, path: str, at_most: int
-) -> tuple[Message, list[str]]:
-    """The message with its first marks taken off, `at_most` of them."""
-    if at_most <= 0 or isinstance(message["content"], str):
-        return message, []
-    dropped: list[str] = []
-    blocks: list[Block] = []
-    for index, block in enumerate(message["content"]):
-        if len(dropped) < at_most and block.get("cache_control"):
-            dropped.append(f"{path}.content[{index}]")
-            blocks.append({k: v for k, v in block.items() if k != "cache_control"})
-        else:
-            blocks.append(block)
-    return ({**message, "content": blocks} if dropped else message), dropped
+def _without_marks(value: JSON, path: str, marks: frozenset[str]) -> JSON:
+    """A value without the marks at those paths; what holds none is not copied."""
+    if not marks.intersection(_marks_below(value, path)):
+        return value
+    if isinstance(value, list | tuple):
+        return [
+            _without_marks(item, f"{path}[{index}]", marks)
+            for index, item in enumerate(value)
+        ]
+    lighter = {
+        k: v for k, v in value.items() if k != "cache_control" or path not in marks
+    }
+    for key in _NESTED:
+        if key in value:
+            lighter[key] = _without_marks(value[key], f"{path}.{key}", marks)
+    return lighter
 
 
 def _marks_below(value: JSON, path: str) -> list[str]:
-    """The paths of all marked blocks below a value; a tool's input is opaque."""
+    """The paths of all marked blocks below a value, in the order the API reads."""
     if isinstance(value, list | tuple):
         return [
             place
@@ -83,6 +81,9 @@ def _marks_below(value: JSON, path: str) -> list[str]:
         ]
     if not isinstance(value, dict):
         return []
-    own = [path] if value.get("cache_control") else []
-    nested = value.get("content")
-    return own + _marks_below(nested, f"{path}.content") if nested else own
+    nested = [
+        place
+        for key in _NESTED
+        for place in _marks_below(value.get(key), f"{path}.{key}")
+    ]
+    return [*([path] if value.get("cache_control") else []), *nested]

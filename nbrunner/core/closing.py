@@ -6,7 +6,7 @@ shown and dropped. Pure: a transcript in, the missing events out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbrunner.core.events import (
     CallFinished,
@@ -16,25 +16,26 @@ from nbrunner.core.events import (
     ResultsFinished,
     RunFinished,
 )
+from nbrunner.core.request import error_result
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Block
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
 
-NOT_RUN = "This call was not run: the person stopped the run before it began."
-INTERRUPTED = "This call was interrupted by the person, and its result is lost."
+NOT_RUN = "This call was not run: the run was stopped before it began."
+INTERRUPTED = "This call was interrupted, and its result is lost."
 
 
-def closing_events(transcript: Transcript) -> list[Event]:
+def closing_events(transcript: Transcript, stopped_by: str = "person") -> list[Event]:
     """The events that end a run where it stands, its conversation valid."""
-    finished = RunFinished(stopped_by="person")
+    finished = RunFinished(stopped_by=stopped_by)
     iteration = transcript.last
     if iteration is None or iteration.has_failed:
         return [finished]
     if iteration.reply is None:
         failure = stopped_failure(iteration)
         return [RequestFailed(iteration=iteration.index, failure=failure), finished]
-    if not _awaits_results(transcript, iteration):
+    if not awaits_results(transcript):
         return [finished]
     interrupted = [
         CallFinished(
@@ -55,18 +56,20 @@ def stopped_failure(iteration: Iteration) -> Failure:
     """What is shown of a reply that a person stopped half way."""
     return Failure(
         kind="stopped",
-        message="You stopped the run while this reply was coming.",
+        message="The run was stopped while this reply was coming.",
         advice="Going on sends the same request again; no tool runs twice.",
         retryable=True,
         partial=iteration.blocks,
     )
 
 
-def _awaits_results(transcript: Transcript, iteration: Iteration) -> bool:
-    """Whether the reply's calls are still without their user message."""
+def awaits_results(transcript: Transcript) -> bool:
+    """Whether the last reply's calls are still without their user message."""
+    last = transcript.last
     return (
-        iteration.stop_reason == "tool_use"
-        and bool(iteration.tool_calls)
+        last is not None
+        and last.stop_reason == "tool_use"
+        and bool(last.tool_calls)
         and transcript.messages[-1]["role"] == "assistant"
     )
 
@@ -76,8 +79,8 @@ def _why(call: ToolCall) -> str:
 
 
 def _result(call: ToolCall) -> Block:
-    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id}
     if not call.is_answered:
-        return {**block, "content": _why(call), "is_error": True}
-    block["content"] = call.result
-    return {**block, "is_error": True} if call.is_error else block
+        return error_result(call.id, _why(call))
+    if call.is_error:
+        return error_result(call.id, call.result)
+    return {"type": "tool_result", "tool_use_id": call.id, "content": call.result}

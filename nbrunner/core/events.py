@@ -14,7 +14,6 @@ from pydantic import Field
 from nbrunner.core.blocks import Block, Message, Value
 from nbrunner.core.commands import By, Command
 from nbrunner.core.edits import Edit
-from nbrunner.core.request import Request
 
 Source: TypeAlias = Literal["live", "recorded", "scripted"]
 """Where the replies come from."""
@@ -115,16 +114,17 @@ class CommandRefused(Value):
 class IterationStarted(Value):
     """A request went out: its first attempt, or another.
 
+    The request itself follows from what came before: `Transcript.next_request`. To
+    hold it here too would write the whole conversation with every iteration.
+
     Attributes:
         iteration: Its index, from 0.
-        request: What was sent.
         notes: The person's messages that went out with it.
         dropped_marks: Paths of the cache marks left out to keep within four.
     """
 
     kind: Literal["iteration_started"] = "iteration_started"
     iteration: int
-    request: Request
     notes: tuple[Note, ...] = ()
     dropped_marks: tuple[str, ...] = ()
 

@@ -76,17 +76,19 @@ def _(event: events.CommandRefused, transcript: Transcript) -> Transcript:
 @_fold.register
 def _(event: events.IterationStarted, transcript: Transcript) -> Transcript:
     sent = {note.id for note in event.notes}
+    request = transcript.next_request(event.notes)
     known = transcript.iterations[event.iteration : event.iteration + 1]
     iteration = Iteration(
         index=event.iteration,
-        request=event.request,
+        request=request,
         notes=(*(known[0].notes if known else ()), *event.notes),
+        attempts=known[0].attempts + 1 if known else 1,
         failures=known[0].failures if known else (),
         dropped_marks=event.dropped_marks,
     )
     return _with(
         transcript,
-        messages=event.request.messages,
+        messages=request.messages,
         iterations=(*transcript.iterations[: event.iteration], iteration),
         waiting=tuple(n for n in transcript.waiting if n.id not in sent),
         asked=tuple(c for c in transcript.asked if c.kind not in ("retry", "resume")),

@@ -82,17 +82,14 @@ class Request(Value):
 
     def _sent(self, message: Message) -> Message | None:
         """The message as it goes out: marks on, empty text out; None if empty."""
-        if isinstance(message["content"], str):
+        content = message["content"]
+        if isinstance(content, str):
             return message
-        blocks = [self._marked(b) for b in message["content"] if not is_empty_text(b)]
-        if not blocks and message["content"]:
+        blocks = [self._marked(block) for block in content if not is_empty_text(block)]
+        if not blocks:
             return None
-        unchanged = all(
-            a is b for a, b in zip(blocks, message["content"], strict=False)
-        )
-        if unchanged and len(blocks) == len(message["content"]):
-            return message
-        return {**message, "content": blocks}
+        unchanged = list(map(id, blocks)) == list(map(id, content))
+        return message if unchanged else {**message, "content": blocks}
 
     def _marked(self, block: Block) -> Block:
         marked = self.marks and block.get("tool_use_id") in self.marks
@@ -136,11 +133,11 @@ def with_open_calls_closed(
     return (*messages, {"role": "user", "content": results})
 
 
-def error_result(call_id: str, why: str) -> Block:
-    """A `tool_result` block that tells the model why the call has no result."""
+def error_result(call_id: str, content: Any) -> Block:
+    """A `tool_result` block that the model reads as an error."""
     return {
         "type": "tool_result",
         "tool_use_id": call_id,
-        "content": why,
+        "content": content,
         "is_error": True,
     }

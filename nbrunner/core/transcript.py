@@ -8,15 +8,26 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from nbrunner.core.blocks import Block, Message, Value, text_of
+from nbrunner.core.blocks import Block, Value, text_of
 from nbrunner.core.commands import Command
 from nbrunner.core.edits import Edit
 from nbrunner.core.events import Failure, Note, Outcome, Source, StoppedBy
-from nbrunner.core.request import Request, Settings
+from nbrunner.core.request import (
+    Request,
+    Settings,
+    with_notes,
+    with_open_calls_closed,
+)
 from nbrunner.core.usage import Usage
 
 CallStatus: TypeAlias = Literal["proposed", "running"] | Outcome
 RunStatus: TypeAlias = Literal["ready", "running", "paused", "failed", "finished"]
+
+SENT_BACK = ("pause_turn", "compaction")
+"""The stop reasons after which the API goes on with the reply as it is: nothing may
+be appended to the conversation."""
+
+_CUT_OFF = "This call was cut off and not run: the reply ended with {reason}."
 
 
 class ToolCall(Value):
@@ -62,6 +73,7 @@ class Iteration(Value):
         notes: The person's messages that went out with it.
         reply: The whole message, as the API sent it; None while it streams.
         blocks: The blocks of the reply as far as they have come.
+        attempts: How often its request was sent.
         failures: The attempts that brought no whole reply, oldest first.
         dropped_marks: Cache marks left out of the sent copy, as paths.
         elapsed_s: Seconds from the send to the whole reply.
@@ -73,6 +85,7 @@ class Iteration(Value):
     reply: dict[str, Any] | None = None
     blocks: tuple[Block, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
+    attempts: int = 1
     failures: tuple[Failure, ...] = ()
     dropped_marks: tuple[str, ...] = ()
     elapsed_s: float | None = None
@@ -100,7 +113,7 @@ class Iteration(Value):
     @property
     def has_failed(self) -> bool:
         """Whether its last attempt brought no whole reply."""
-        return bool(self.failures) and self.reply is None and not self.blocks
+        return self.reply is None and len(self.failures) == self.attempts
 
     def call(self, call_id: str) -> ToolCall | None:
         """The call of that id, if it is one of this reply's."""
@@ -148,11 +161,30 @@ class Transcript(Value):
         """The newest iteration."""
         return self.iterations[-1] if self.iterations else None
 
-    def next_request(self, messages: tuple[Message, ...] | None = None) -> Request:
-        """The request that would go out now, or with those messages instead."""
+    @property
+    def is_sent_back(self) -> bool:
+        """Whether the next request hands the last reply back for more of it."""
+        replied = [i for i in self.iterations[-2:] if i.reply is not None]
+        return (
+            bool(replied)
+            and replied[-1].stop_reason in SENT_BACK
+            and self.messages[-1]["role"] == "assistant"
+        )
+
+    @property
+    def outgoing(self) -> tuple[Note, ...]:
+        """The person's messages that can go out with the next request."""
+        return () if self.is_sent_back else self.waiting
+
+    def next_request(self, notes: tuple[Note, ...] = ()) -> Request:
+        """The request that would go out now, with those of the person's messages."""
+        messages = self.messages
+        if self.last is not None and not self.is_sent_back:
+            why = _CUT_OFF.format(reason=self.last.stop_reason)
+            messages = with_open_calls_closed(messages, why)
         return Request(
             settings=self.settings,
-            messages=self.messages if messages is None else messages,
+            messages=with_notes(messages, [note.text for note in notes]),
             marks=self.marks,
             container=self.container,
         )

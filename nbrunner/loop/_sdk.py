@@ -7,6 +7,7 @@ SDK objects go no further than this file: a reply leaves it as plain JSON.
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -24,17 +25,6 @@ if TYPE_CHECKING:
 class SilentEnd(Exception):
     """A stream ended before its reply was whole, and the SDK said nothing."""
 
-
-REPLY_ERRORS: tuple[type[Exception], ...] = (
-    anthropic.AnthropicError,
-    httpx2.HTTPError,
-    ValueError,
-    AssertionError,
-    AttributeError,
-    SilentEnd,
-)
-"""What a request can raise: a broken stream escapes as a bare httpx2 error, broken
-JSON as a ValueError, an empty one as an AssertionError (facts measured on 2.14)."""
 
 _REQUEST_OPTIONS = ("extra_headers", "extra_query", "extra_body", "timeout")
 
@@ -86,6 +76,7 @@ class Exchange:
         )
         self._stream = stream
         self._reply: Any = None
+        self._not_begun: list[Any] = []
 
     def read(self, on_part: OnPart) -> Message:
         """Send the request and read the reply to its end.
@@ -98,6 +89,9 @@ class Exchange:
 
         Raises:
             SilentEnd: The stream ended before the reply was whole.
+            Exception: Anything else that the SDK raises: a broken stream escapes as a
+                bare httpx2 error, broken JSON as a ValueError, an empty stream as an
+                AssertionError, a reply of another shape as almost anything.
         """
         item = next(self._runner)
         if self._stream:
@@ -107,8 +101,9 @@ class Exchange:
             item = item.get_final_message()
             if item.stop_reason is None:
                 raise SilentEnd
-        self._reply = item
         message: Message = plain(item)
+        self._reply = item
+        self._not_begun = [b for b in item.content if b.type == "tool_use"]
         return message
 
     def answer_calls(self, stand_in: Callable[[str], Any], known: set[str]) -> Message:
@@ -116,30 +111,26 @@ class Exchange:
 
         Args:
             stand_in: Makes the tool that answers for an unknown name.
-            known: The names of the tools the runner has.
+            known: The names that the runner answers itself.
         """
-        unknown = {
-            block.name
-            for block in self._reply.content
-            if block.type == "tool_use" and not block.toolset_name
-        } - known
+        named = {call.name for call in self._not_begun if not call.toolset_name}
+        unknown = named - known
         for name in sorted(unknown):
             # Added to a runner that sends nothing more: it changes who answers the
             # call in hand, and nothing on the wire.
             self._runner.add_tools(stand_in(name))
-        message = plain(self._runner.generate_tool_call_response())
-        return dict(message)
+        message: Message = plain(self._runner.generate_tool_call_response())
+        return message
 
     def call_id(self, call_input: object) -> str:
         """The id of the call whose input object this is.
 
-        The SDK hands a tool the very object that the block holds.
+        The SDK hands a tool the very object that the block holds, and each call
+        once: two calls may hold the same `None`.
         """
-        return next(
-            str(block.id)
-            for block in self._reply.content
-            if block.type == "tool_use" and block.input is call_input
-        )
+        inputs = [call.input for call in self._not_begun]
+        place = next(n for n, given in enumerate(inputs) if given is call_input)
+        return str(self._not_begun.pop(place).id)
 
     def close(self) -> None:
         """Let go of the connection; a reply half read is dropped."""
@@ -148,8 +139,8 @@ class Exchange:
 
 def plain(value: Any) -> Any:
     """A value with every SDK model in it as the JSON it came from."""
-    if hasattr(value, "to_dict") and not isinstance(value, type):
-        return value.to_dict()
+    if isinstance(value, anthropic.BaseModel):
+        return value.to_dict(mode="json", warnings=False)
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -211,8 +202,11 @@ def failure_of(error: Exception, partial: tuple[Block, ...]) -> Failure:
     if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError):
         advice = "Check the network and the address, then retry."
         return Failure(kind="connection", advice=advice, retryable=True, **facts)
-    advice = "Retry; if it comes again, what answers is not the Messages API."
-    return Failure(kind="api", advice=advice, retryable=True, **facts)
+    if isinstance(error, _BAD_REPLY) and "JSON serializable" not in str(error):
+        advice = "Retry; if it comes again, what answers is not the Messages API."
+        return Failure(kind="api", advice=advice, retryable=True, **facts)
+    advice = "The SDK did not send it: mend what it names, then retry."
+    return Failure(kind="api", advice=advice, **facts)
 
 
 def _status_failure(error: anthropic.APIStatusError, facts: Any) -> Failure:
@@ -231,6 +225,15 @@ def _status_failure(error: anthropic.APIStatusError, facts: Any) -> Failure:
         **facts,
     )
 
+
+_BAD_REPLY = (
+    json.JSONDecodeError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+)
+"""What the SDK trips over when a reply has another shape than a message."""
 
 _PASSING = "The service is at fault, and it passes: wait a moment, then retry."
 _ADVICE: dict[str, tuple[str | None, bool]] = {

@@ -7,11 +7,11 @@ SDK logs no second traceback, and the person's traceback goes into the event ins
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import pydantic
 from anthropic.lib.tools import (
     BetaAsyncBuiltinFunctionTool,
     BetaAsyncFunctionTool,
@@ -21,13 +21,20 @@ from anthropic.lib.tools import (
     ToolError,
 )
 
+from nbrunner.core.blocks import well_formed
 from nbrunner.core.closing import INTERRUPTED, NOT_RUN
 from nbrunner.core.events import CallFinished, CallPrinted, CallStarted, Event, Outcome
 from nbrunner.errors import NotATool, close_matches
+from nbrunner.loop._sdk import plain
 from nbrunner.loop.exits import Left
+from nbrunner.loop.invalid_input import (
+    rejected_input,
+    validation_sentence,
+    validation_trace,
+)
 from nbrunner.loop.prints import caught_prints
-from nbrunner.loop.results import content_of_return
-from nbrunner.loop.tracebacks import FrameName, signature_line, tool_traceback
+from nbrunner.loop.results import content_of_return, sdk_content_of_return, shown
+from nbrunner.loop.tracebacks import FrameName, tool_traceback
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Block
@@ -52,6 +59,15 @@ class Desk(Protocol):
     def stop_now(self) -> None: ...
 
 
+class _Result(NamedTuple):
+    """What came of a call: `CallFinished` without its place and time."""
+
+    outcome: Outcome
+    content: Any
+    traceback: str | None = None
+    remark: str | None = None
+
+
 class Gate(BetaBuiltinFunctionTool):
     """A tool as the runner sees it: announces, runs once, reports."""
 
@@ -65,92 +81,79 @@ class Gate(BetaBuiltinFunctionTool):
     def call(self, input: object) -> Any:  # noqa: A002 - the SDK names it so
         """Run the tool for the call that this input belongs to."""
         desk = self._desk
+        elapsed_s: float | None = None
         call_id = desk.call_id(input)
+        place: dict[str, Any] = {"iteration": desk.iteration, "call_id": call_id}
         if desk.must_stop():
-            raise self._finished(call_id, "interrupted", NOT_RUN)
-        desk.write(
-            CallStarted(iteration=desk.iteration, call_id=call_id, executed_input=input)
-        )
-        started = time.perf_counter()
-        try:
-            with caught_prints(lambda text: self._printed(call_id, text)):
-                content, remark = self._content_of(self.tool.call(input))
-        except Left:
-            raise
-        except BaseException as error:
-            if not isinstance(error, Exception):
-                # Past the SDK's own `except Exception` it would end the loop with
-                # the call unanswered, and no later request would be accepted.
-                desk.stop_now()
+            result = _Result("interrupted", NOT_RUN)
+        else:
+            desk.write(CallStarted(**place, executed_input=plain(input)))
+            started = time.perf_counter()
+            result = self._result_of(input, place)
             elapsed_s = time.perf_counter() - started
-            raise self._failed(call_id, error, elapsed_s) from error
-        self._finished(
-            call_id,
-            "ok",
-            content,
-            elapsed_s=time.perf_counter() - started,
-            remark=remark,
-        )
-        return content
+        desk.write(CallFinished(**place, **result._asdict(), elapsed_s=elapsed_s))
+        if result.outcome != "ok":
+            raise ToolError(result.content)
+        return result.content
+
+    def _result_of(self, call_input: object, place: dict[str, Any]) -> _Result:
+        """Run the tool; whatever it does becomes a result."""
+
+        def printed(text: str) -> None:
+            with contextlib.suppress(Left):  # printed by a tool that was left behind
+                self._desk.write(CallPrinted(**place, text=well_formed(text)))
+
+        try:
+            with caught_prints(printed):
+                content, remark = self._content_of(self.tool.call(call_input))
+        except Exception as error:  # noqa: BLE001 - told to Claude and to the person
+            return self._failed(error)
+        except BaseException as error:  # noqa: BLE001 - the same
+            # Past the SDK's own `except Exception` it would end the loop with the
+            # call unanswered, and no later request would be accepted.
+            self._desk.stop_now()
+            return self._interrupted(error)
+        return _Result("ok", content, remark=remark)
 
     def _content_of(self, value: Any) -> tuple[Any, str | None]:
-        if self._desk.sdk_texts:
-            return value, None
-        return content_of_return(value, self.name)
+        as_content = (
+            sdk_content_of_return if self._desk.sdk_texts else content_of_return
+        )
+        return as_content(value, self.name)
 
-    def _failed(
-        self, call_id: str, error: BaseException, elapsed_s: float
-    ) -> ToolError:
-        outcome: Outcome = "error"
-        trace = tool_traceback(error, self._desk.frame_name)
-        remark: str | None = None
-        if isinstance(error, ToolError):
-            content: Any = error.content
-        elif not isinstance(error, Exception):
-            outcome, content = "interrupted", INTERRUPTED
-        else:
-            content = repr(error)[:SDK_ERROR_LIMIT]
-        invalid = _rejected_input(error)
-        if invalid is not None:
-            outcome, trace = "invalid", _validation_trace(invalid, self.tool)
+    def _failed(self, error: Exception) -> _Result:
+        if (invalid := rejected_input(error)) is not None:
+            trace = validation_trace(invalid, self.tool)
             if not self._desk.sdk_texts:
-                content = _validation_sentence(invalid, self.name)
+                sentence = validation_sentence(invalid, self.name)
                 remark = "the SDK would say only that the arguments are invalid"
-        return self._finished(
-            call_id,
-            outcome,
-            content,
-            traceback=trace,
-            elapsed_s=elapsed_s,
-            remark=remark,
-        )
+                return _Result("invalid", well_formed(sentence), trace, remark)
+            return _Result("invalid", _sdk_error_text(error), trace)
+        if isinstance(error, ToolError):
+            content, changed = content_of_return(error.content, self.name)
+            return _Result("error", content, self._traceback(error), changed)
+        return _Result("error", _sdk_error_text(error), self._traceback(error))
 
-    def _printed(self, call_id: str, text: str) -> None:
-        desk = self._desk
-        desk.write(CallPrinted(iteration=desk.iteration, call_id=call_id, text=text))
+    def _interrupted(self, error: BaseException) -> _Result:
+        why = INTERRUPTED
+        if not isinstance(error, KeyboardInterrupt):
+            why = f"{_sdk_error_text(error)} ended this call, and its result is lost."
+        return _Result("interrupted", why, self._traceback(error))
 
-    def _finished(
-        self, call_id: str, outcome: Outcome, content: Any, **facts: Any
-    ) -> ToolError:
-        """Report the end of a call; returns the error that carries its content."""
-        self._desk.write(
-            CallFinished(
-                iteration=self._desk.iteration,
-                call_id=call_id,
-                outcome=outcome,
-                content=content,
-                **facts,
-            )
-        )
-        return ToolError(content if outcome != "ok" else "")
+    def _traceback(self, error: BaseException) -> str:
+        return well_formed(tool_traceback(error, self._desk.frame_name))
+
+
+def _sdk_error_text(error: BaseException) -> str:
+    return well_formed(shown(error))[:SDK_ERROR_LIMIT]
 
 
 class MissingTool(Gate):
     """Answers a call of a name that no tool has, and names those that it may mean."""
 
-    def __init__(self, name: str, known: Iterable[str], desk: Desk) -> None:
+    def __init__(self, name: str, tools: ToolBox, desk: Desk) -> None:
         super().__init__(None, desk)
-        self._name, self._known = name, sorted(known)
+        self._name, self._tools = name, tools
 
     @property
     def name(self) -> str:
@@ -161,15 +164,28 @@ class MissingTool(Gate):
 
     def call(self, input: object) -> Any:  # noqa: A002 - the SDK names it so
         """Refuse the call."""
-        raise self._finished(self._desk.call_id(input), "unknown", self._sentence())
+        desk = self._desk
+        sentence = well_formed(self._sentence())
+        desk.write(
+            CallFinished(
+                iteration=desk.iteration,
+                call_id=desk.call_id(input),
+                outcome="unknown",
+                content=sentence,
+            )
+        )
+        raise ToolError(sentence)
 
     def _sentence(self) -> str:
         if self._desk.sdk_texts:
             return f"Error: Tool '{self._name}' not found"
-        near = close_matches(self._name, self._known)
+        names = sorted(self._tools.names)
+        at_hand = f"Available tools: {', '.join(names) or 'none'}."
+        if self._name in self._tools.declared:
+            return f"{self._name!r} is declared, but nothing runs it here. {at_hand}"
+        near = close_matches(self._name, names)
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
-        at_hand = ", ".join(self._known) or "none"
-        return f"There is no tool {self._name!r}.{hint} Available tools: {at_hand}."
+        return f"There is no tool {self._name!r}.{hint} {at_hand}"
 
 
 class ToolBox:
@@ -186,14 +202,25 @@ class ToolBox:
     def definitions(self) -> tuple[Block, ...]:
         """The tool definitions, in the order given."""
         return tuple(
-            dict(tool) if isinstance(tool, dict) else dict(tool.to_dict())
+            plain(tool if isinstance(tool, dict) else tool.to_dict())
             for tool in self._tools
         )
 
     @property
-    def names(self) -> list[str]:
+    def declared(self) -> set[str]:
+        """The names in the definitions, of tools that run here or do not."""
+        return {tool["name"] for tool in self.definitions if "name" in tool}
+
+    @property
+    def names(self) -> set[str]:
         """The names of the tools that run here."""
-        return [tool.name for tool in self._tools if _is_gated(tool)]
+        return {tool.name for tool in self._tools if _is_gated(tool)}
+
+    @property
+    def answered(self) -> set[str]:
+        """The names that the SDK's runner answers itself, toolsets included."""
+        toolsets = (t for t in self._tools if isinstance(t, BetaRunnableToolset))
+        return self.names | {toolset.toolset_name for toolset in toolsets}
 
     def gated(self, desk: Desk) -> list[Any]:
         """The tools to run, each behind its gate; toolsets as they are."""
@@ -215,55 +242,3 @@ def _checked(tool: Any) -> Any:
         raise NotATool(str(name), "coroutine tool")
     is_function = isinstance(tool, Callable) and not isinstance(tool, type)  # type: ignore[arg-type]
     raise NotATool(str(name), "function" if is_function else type(tool).__name__)
-
-
-def _rejected_input(error: BaseException) -> pydantic.ValidationError | None:
-    """The validation error of a call whose input never reached the tool's body.
-
-    The SDK turns every ValidationError into the same ValueError, one that the body
-    itself raised included; that one has the body's frames in its traceback.
-    """
-    cause = error.__cause__
-    if not isinstance(error, ValueError) or not isinstance(
-        cause, pydantic.ValidationError
-    ):
-        return None
-    if not str(error).startswith("Invalid arguments for function "):
-        return None
-    frame = cause.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    module = frame.tb_frame.f_globals.get("__name__", "") if frame else ""
-    return cause if module.startswith(("pydantic.", "anthropic.")) else None
-
-
-def _validation_sentence(error: pydantic.ValidationError, tool: str) -> str:
-    """What Claude reads: each field, what is wrong with it, and what it was."""
-    problems = [_field_problem(detail) for detail in error.errors(include_url=False)]
-    return f"Invalid input for {tool}: {'; '.join(problems)}."
-
-
-def _field_problem(detail: Any) -> str:
-    field = ".".join(str(part) for part in detail["loc"]) or "input"
-    if detail["type"] == "missing_argument":
-        return f"`{field}` is required and is missing"
-    if detail["type"] == "unexpected_keyword_argument":
-        return f"`{field}` is not one of its parameters"
-    message = detail["msg"].removeprefix("Input ")
-    return f"`{field}` {message}, got {_shown(detail['input'])}"
-
-
-def _shown(value: Any) -> str:
-    return f'"{value}"'[:200] if isinstance(value, str) else f"{value!r:.200}"
-
-
-def _validation_trace(error: pydantic.ValidationError, tool: Any) -> str:
-    """What the person reads in place of frames that are all the SDK's."""
-    lines = ["ValidationError: the input does not fit the tool's parameters"]
-    for detail in error.errors(include_url=False):
-        field = ".".join(str(part) for part in detail["loc"]) or "input"
-        lines += [f"  {field}", f"    {detail['msg']}", f"    got {detail['input']!r}"]
-    function = getattr(tool, "func", None)
-    if function is not None:
-        lines += ["", f"def {signature_line(function, tool.name)}"]
-    return "\n".join(lines)

@@ -30,8 +30,7 @@ class Inbox:
             self._commands.clear()
             return commands
 
-    def wait(self) -> list[tuple[Command, By]]:
-        """Take out what there is, or wait until something comes."""
+    def wait(self) -> None:
+        """Wait until something is there; it stays for `take`."""
         with self._arrived:
             self._arrived.wait_for(lambda: bool(self._commands))
-            return self.take()

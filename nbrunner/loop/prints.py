@@ -11,12 +11,11 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _sink: ContextVar[Callable[[str], None] | None] = ContextVar(
     "nbrunner_sink", default=None
@@ -37,10 +36,15 @@ class _Proxy:
 
     def write(self, text: str) -> int:
         sink = _sink.get()
-        if sink is None:
+        # What is no text the stream itself refuses.
+        if sink is None or not isinstance(text, str):
             return self.stream.write(text)
         sink(text)
         return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
@@ -60,29 +64,48 @@ def caught_prints(tell: Callable[[str], None]) -> Iterator[None]:
 
 
 class _Buffer:
-    """Gathers small writes and tells them as one."""
+    """Gathers small writes and tells them as one, a moment later at most."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._pieces: list[str] = []
-        self._told_at = 0.0
+        self._lock = threading.Lock()
+        self._telling = threading.Lock()
+        self._timer: threading.Timer | None = None
 
     def write(self, text: str) -> None:
-        self._pieces.append(text)
-        if time.monotonic() - self._told_at > _FLUSH_S:
-            self.flush()
+        with self._lock:
+            self._pieces.append(text)
+            if self._timer is None:
+                self._timer = threading.Timer(_FLUSH_S, self.flush)
+                self._timer.daemon = True
+                self._timer.start()
 
     def flush(self) -> None:
-        text, self._pieces = "".join(self._pieces), []
-        self._told_at = time.monotonic()
-        if not text:
-            return
-        # Whoever is told may print too, and that is no print of the tool.
-        token = _sink.set(None)
-        try:
-            self._tell(text)
-        finally:
-            _sink.reset(token)
+        # Telling has a lock of its own: the order of the pieces is the order of the
+        # prints, and after the last flush nothing is left that could be told late.
+        # A print waits for neither: it may come from under the ledger's lock, which
+        # the telling needs.
+        with self._telling:
+            if text := self._taken():
+                _told_outside(self._tell, text)
+
+    def _taken(self) -> str:
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            text, self._pieces = "".join(self._pieces), []
+            return text
+
+
+def _told_outside(tell: Callable[[str], None], text: str) -> None:
+    """Tell a text; whoever is told may print too, and that is no print of the tool."""
+    token = _sink.set(None)
+    try:
+        tell(text)
+    finally:
+        _sink.reset(token)
 
 
 @contextlib.contextmanager

@@ -14,54 +14,113 @@ from typing import Any
 import pydantic
 from pydantic_core import PydanticSerializationError, to_json
 
+from nbrunner.core.blocks import well_formed
+from nbrunner.loop._sdk import plain
+
 _BLOCK_TYPES = frozenset(
-    {"text", "image", "document", "search_result", "tool_reference"}
+    {"text", "image", "document", "search_result", "tool_reference", "browser_state"}
 )
+_SHOWN_CHARACTERS = 2_000
 
 
 def content_of_return(value: Any, tool: str) -> tuple[Any, str | None]:
     """The `content` to send for a return value, and what was changed, if anything.
 
     Args:
-        value: What the tool returned.
+        value: What the tool returned; an iterator is read to its end, and raises
+            here what it raises.
         tool: The tool's name, for the sentence.
 
     Returns:
-        The content, and a remark for the person, or None where the SDK would have
-        sent the same.
+        The content, which is JSON, and a remark for the person, or None where the SDK
+        would have sent the same.
     """
     if isinstance(value, str):
-        return value, None
-    if isinstance(value, Iterable) and not isinstance(
-        value, bytes | bytearray | dict | set | frozenset | pydantic.BaseModel
-    ):
-        if _is_frame(value):
-            return _frame_text(value), f"returned a {_kind(value)}; sent as CSV"
-        value = list(value)
-        if all(_is_block(item) for item in value):
-            return value, None
+        return well_formed(value), None
+    if _is_block(value):
+        return _blocks([value], tool, f"returned one {_kind(value)}; sent as a list")
     if value is None:
         return f"{tool} returned None: it gave no result.", "returned None"
-    if isinstance(value, bytes | bytearray):
-        return _bytes_sentence(value, tool), f"returned {_kind(value)}"
-    return _as_json(value, tool)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return _bytes_sentence(bytes(value), tool), f"returned {_kind(value)}"
+    if _is_frame(value):
+        return well_formed(_csv(value)), f"returned a {_kind(value)}; sent as CSV"
+    if isinstance(value, Iterable) and not isinstance(
+        value, dict | set | frozenset | pydantic.BaseModel
+    ):
+        items = list(value)
+        if all(_is_block(item) for item in items):
+            return _blocks(items, tool, None)
+        return _as_json(items, tool, _kind(value))
+    return _as_json(value, tool, _kind(value))
 
 
-def _as_json(value: Any, tool: str) -> tuple[str, str]:
+def sdk_content_of_return(value: Any, tool: str) -> tuple[Any, str | None]:
+    """The `content` that the SDK itself makes of a return value.
+
+    Args:
+        value: What the tool returned.
+        tool: The tool's name, for the sentence.
+
+    Raises:
+        TypeError: It is not iterable; the SDK answers with this very error.
+    """
+    content = plain(value if value is None or isinstance(value, str) else list(value))
+    # What is not JSON the SDK cannot send at all.
+    return (
+        (well_formed(content), None)
+        if _is_json(content)
+        else content_of_return(value, tool)
+    )
+
+
+def shown(value: object) -> str:
+    """The repr of a value, or what is to be said of one that has none."""
+    try:
+        return repr(value)
+    except Exception as error:  # noqa: BLE001 - other people's code, told in the text
+        return f"<{_kind(value)}, whose repr raised {_kind(error)}>"
+
+
+def _blocks(items: list[Any], tool: str, remark: str | None) -> tuple[Any, str | None]:
+    blocks = well_formed(plain(items))
+    if _is_json(blocks):
+        return blocks, remark
+    return (
+        f"{tool} returned content blocks that are not JSON: {_excerpt(blocks)}",
+        "returned blocks that are not JSON; their repr was sent",
+    )
+
+
+def _as_json(value: Any, tool: str, kind: str) -> tuple[str, str]:
     if isinstance(value, set | frozenset):
         # A set has no order, and two runs must send the same text.
-        value = sorted(value, key=repr)
+        value = sorted(value, key=shown)
     try:
-        text = to_json(value, inf_nan_mode="constants").decode()
-    except (PydanticSerializationError, ValueError):
+        text = to_json(well_formed(value), inf_nan_mode="constants").decode()
+    except (PydanticSerializationError, ValueError, RecursionError):
         return (
-            f"{tool} returned a {_kind(value)}, which is not text: {value!r:.2000}",
-            f"returned a {_kind(value)}; its repr was sent",
+            f"{tool} returned a {kind}, which is not text: {_excerpt(value)}",
+            f"returned a {kind}; its repr was sent",
         )
-    return text, f"returned a {_kind(value)}; sent as JSON"
+    return text, f"returned a {kind}; sent as JSON"
 
 
-def _bytes_sentence(value: bytes | bytearray, tool: str) -> str:
+def _is_json(value: Any) -> bool:
+    try:
+        to_json(value)
+    except (PydanticSerializationError, ValueError):
+        return False
+    return True
+
+
+def _excerpt(value: object) -> str:
+    text = well_formed(shown(value))
+    left_out = len(text) - _SHOWN_CHARACTERS
+    return text if left_out <= 0 else f"{text[:_SHOWN_CHARACTERS]} … {left_out} more"
+
+
+def _bytes_sentence(value: bytes, tool: str) -> str:
     return (
         f"{tool} returned {len(value)} bytes of binary data, which cannot be shown as "
         "text. It has to return text, or an image or document block."
@@ -69,9 +128,9 @@ def _bytes_sentence(value: bytes | bytearray, tool: str) -> str:
 
 
 def _is_block(item: Any) -> bool:
-    """Whether the SDK would send an item of a list as a content block."""
+    """Whether the API would take a value as a content block of a result."""
     kind = item.get("type") if isinstance(item, dict) else getattr(item, "type", None)
-    return kind in _BLOCK_TYPES
+    return isinstance(kind, str) and kind in _BLOCK_TYPES
 
 
 def _is_frame(value: Any) -> bool:
@@ -81,9 +140,9 @@ def _is_frame(value: Any) -> bool:
     )
 
 
-def _frame_text(frame: Any) -> str:
+def _csv(frame: Any) -> str:
     return str(frame.to_csv() if hasattr(frame, "to_csv") else frame.write_csv())
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return type(value).__name__

@@ -10,12 +10,14 @@ from __future__ import annotations
 import inspect
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
 FrameName: TypeAlias = Callable[[str], str | None]
 """Names a code file for a person (`In[3]`), or None for a file it does not know."""
+
+_Level: TypeAlias = tuple[traceback.TracebackException | None, BaseException | None]
 
 _OWN_FRAMES = ("nbrunner.", "anthropic.", "pydantic.")
 
@@ -28,8 +30,12 @@ def tool_traceback(error: BaseException, frame_name: FrameName) -> str:
         frame_name: How to name the files that hold a person's cells.
     """
     summary = traceback.TracebackException.from_exception(error)
-    for level, raised in zip(_chain(summary), _raised(error), strict=False):
-        _rewrite(level, raised, frame_name)
+    todo: list[_Level] = [(summary, error)]
+    while todo:
+        level, raised = todo.pop()
+        if level is not None and raised is not None:
+            _rewrite(level, raised, frame_name)
+            todo.extend(_below(level, raised))
     return "".join(summary.format()).rstrip()
 
 
@@ -37,10 +43,26 @@ def _rewrite(
     level: traceback.TracebackException, error: BaseException, frame_name: FrameName
 ) -> None:
     """Leave out the frames above the tool, and rename the files of the rest."""
-    hidden = _frames_above_the_tool(error)
+    frames = level.stack[_frames_above_the_tool(error) :]
     level.stack = traceback.StackSummary.from_list(
-        [_renamed(frame, frame_name) for frame in level.stack[hidden:]]
+        [_renamed(frame, frame_name) for frame in frames]
     )
+    if isinstance(getattr(level, "filename", None), str):  # a SyntaxError names one
+        level.filename = frame_name(level.filename) or _portable(level.filename)
+
+
+def _below(level: traceback.TracebackException, error: BaseException) -> list[_Level]:
+    """The errors an error came from or is a group of, each with its summary.
+
+    A summary leaves out an error that it has shown before.
+    """
+    below: list[_Level] = [
+        (level.__cause__, error.__cause__),
+        (level.__context__, error.__context__),
+    ]
+    if isinstance(error, BaseExceptionGroup):
+        below.extend(zip(level.exceptions or (), error.exceptions, strict=False))
+    return below
 
 
 def _frames_above_the_tool(error: BaseException) -> int:
@@ -66,30 +88,23 @@ def _renamed(
 def _portable(filename: str) -> str:
     """A file's name without the machine: below its package root, or its own name."""
     path = Path(filename)
-    for root in ("purelib", "platlib", "stdlib", "platstdlib"):
-        base = sysconfig.get_path(root)
-        if base and path.is_relative_to(base):
-            return path.relative_to(base).as_posix()
-    if path.is_relative_to(Path.cwd()):
-        return path.relative_to(Path.cwd()).as_posix()
+    for root in (*_PACKAGE_ROOTS, _here()):
+        if root is not None and path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
     return path.name
 
 
-def _chain(
-    level: traceback.TracebackException | None,
-) -> Iterator[traceback.TracebackException]:
-    """An exception's summary and those of its causes, as `_raised` walks them."""
-    while level is not None:
-        yield level
-        level = level.__cause__ or level.__context__
+def _here() -> Path | None:
+    try:
+        return Path.cwd()
+    except OSError:  # the folder is gone: a tool may do that
+        return None
 
 
-def _raised(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or (
-            None if error.__suppress_context__ else error.__context__
-        )
+_PACKAGE_ROOTS = tuple(
+    Path(sysconfig.get_path(root))
+    for root in ("purelib", "platlib", "stdlib", "platstdlib")
+)
 
 
 def signature_line(function: Any, name: str) -> str:

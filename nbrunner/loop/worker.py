@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-import signal
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from nbrunner.loop.driver import Driver
 
@@ -41,6 +40,7 @@ class Worker:
         The copy keeps what a kernel knows of the cell: what a tool displays or logs
         goes to the cell that started the run, and not to the latest one.
         """
+        self._driver.begin()
         context = contextvars.copy_context()
         thread = threading.Thread(
             target=context.run, args=(self._work,), name="nbrunner-run", daemon=True
@@ -60,7 +60,13 @@ class Worker:
         """Wait for the end without blocking the event loop."""
         loop = asyncio.get_running_loop()
         ended = asyncio.Event()
-        self._when_finished(lambda: loop.call_soon_threadsafe(ended.set))
+
+        def tell() -> None:
+            # The loop is closed by now if whoever waited was cancelled.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(ended.set)
+
+        self._when_finished(tell)
         await ended.wait()
 
     def _work(self) -> None:
@@ -84,25 +90,3 @@ class Worker:
                 self._callbacks.append(callback)
                 return
         callback()
-
-
-@contextlib.contextmanager
-def on_interrupt(handler: Callable[[], object]) -> Iterator[None]:
-    """Call `handler` for each SIGINT, in place of KeyboardInterrupt.
-
-    ipykernel takes one SIGINT per async cell and drops the second, so a wait brings
-    a handler of its own. Python lets only the main thread set one: elsewhere (a
-    console of a subshell) interrupts are not heard.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def heard(_signal: int, _frame: Any) -> None:
-        handler()
-
-    previous = signal.signal(signal.SIGINT, heard)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)

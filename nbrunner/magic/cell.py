@@ -90,8 +90,8 @@ def _shown(run: Run, shell: InteractiveShell) -> Iterator[Panel | None]:
     try:
         yield panel
     finally:
-        handle.update(StaticPage(run))  # type: ignore[no-untyped-call]
         panel.close()
+        handle.update(StaticPage(run))  # type: ignore[no-untyped-call]
 
 
 def _push(run: Run, panel: Panel) -> None:

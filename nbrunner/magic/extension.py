@@ -98,7 +98,7 @@ class ToolrunMagics(Magics):
             return None
         except (NbrunnerError, TypeError) as error:
             raise ShellUsageError(str(error)) from None
-        if options.step:
+        if options.step and someone_is_there(self._shell):
             run.pause()
         self._shell.user_ns.update({run.name: run, RUN_NAME: run})
         return run

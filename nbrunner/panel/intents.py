@@ -84,12 +84,13 @@ def read_intent(message: Any) -> Intent:
         IntentRefused: It states none that the panel knows.
     """
     try:
-        return _adapter.validate_python(message)
+        return _adapter.validate_python(message, strict=True)
     except ValidationError as error:
-        where = ".".join(str(part) for part in error.errors()[0]["loc"])
-        why = error.errors()[0]["msg"]
-        said = f"The panel sent something it should not: {where} {why}".strip()
-        raise IntentRefused(f"{said}. Nothing was done.") from error
+        first = error.errors()[0]
+        what = " ".join([*map(str, first["loc"]), first["msg"]])
+        raise IntentRefused(
+            f"The panel sent something it should not: {what}. Nothing was done."
+        ) from error
 
 
 def obey(intent: Intent, run: Steered) -> None:
@@ -120,10 +121,18 @@ _OPEN_TO = {
 }
 
 
+_NOW = {"ready": "not started", "failed": "waiting for you after a failure"}
+_ASKED = {"stop_now": "stop"}
+
+
 def _control(name: str, run: Steered) -> None:
-    status = run.transcript.status
+    transcript = run.transcript
+    status = transcript.status
     if status not in _OPEN_TO.get(name, (status,)):
-        raise IntentRefused(f"The run is {status}: it cannot be asked to {name}.")
+        now, asked = _NOW.get(status, status), _ASKED.get(name, name)
+        raise IntentRefused(f"The run is {now}: it cannot {asked}.")
+    if name == "retry" and not (transcript.last and transcript.last.has_failed):
+        raise IntentRefused("Nothing failed: only a failed request can be retried.")
     if name == "stop_now":
         run.stop(now=True, by="person")
     else:

@@ -8,16 +8,20 @@ so a view says hello until it has a snapshot.
 from __future__ import annotations
 
 import contextvars
+import logging
 import threading
 from pathlib import Path
 from typing import Any
 
 import anywidget
 
+from nbrunner.errors import NbrunnerError
 from nbrunner.panel.feed import Feed
 from nbrunner.panel.intents import IntentRefused, Steered, obey, read_intent
 from nbrunner.views.page import stylesheet
 from nbrunner.views.text import as_text
+
+logger = logging.getLogger(__name__)
 
 _REFRESH_S = 0.05
 """At most 20 patches a second: smooth to the eye, far from the server's limit."""
@@ -36,7 +40,7 @@ class Panel(anywidget.AnyWidget):
     def __init__(self, run: Any) -> None:
         super().__init__()
         self._run: Steered = run
-        self._feed = Feed(run.transcript, run.name, self.send)
+        self._feed = Feed(run, self.send)
         self._closing = threading.Event()
         self._unsubscribe = run.subscribe(self._feed.note)
         self.on_msg(self._hear)
@@ -60,7 +64,7 @@ class Panel(anywidget.AnyWidget):
             self._closing.set()
             self._feed.changed.set()
             self._unsubscribe()
-            self._feed.flush()
+            self._flush()
         super().close()
 
     def _hear(self, _widget: Any, message: Any, _buffers: Any) -> None:
@@ -70,7 +74,7 @@ class Panel(anywidget.AnyWidget):
             return
         try:
             obey(read_intent(message), self._run)
-        except IntentRefused as refusal:
+        except (IntentRefused, NbrunnerError) as refusal:
             self._feed.refuse(str(refusal))
 
     def _refresh(self) -> None:
@@ -78,7 +82,14 @@ class Panel(anywidget.AnyWidget):
             self._feed.changed.wait()
             self._closing.wait(_REFRESH_S)
             if not self._closing.is_set():
-                self._feed.flush()
+                self._flush()
+
+    def _flush(self) -> None:
+        try:
+            self._feed.flush()
+        except Exception:
+            # The message lost leaves a gap, at which a view asks for a snapshot.
+            logger.exception("the panel could not be refreshed")
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         bundle = super()._repr_mimebundle_(**kwargs)

@@ -113,7 +113,7 @@ def _whole(response: StoredResponse, model: str) -> _Answer:
 
 def _encoded(event: Event, model: str) -> bytes:
     data = event.data
-    if event.name == "message_start" and isinstance(data, dict):
+    if event.name == "message_start" and isinstance(data, dict) and "message" in data:
         data = {**data, "message": _signed(data["message"], model)}
     return sse.encode(event.name, data)
 

@@ -29,6 +29,10 @@ class Playlist:
     def __init__(self, cassette: Cassette) -> None:
         self._cassette = cassette
         self._unplayed = list(range(len(cassette.episodes)))
+        # Redacted again: by now more may be recognised than when it was recorded.
+        self._recorded = [
+            e.request and request_of(e.request) for e in cassette.episodes
+        ]
         self._asked = 0
         self._next = 0
         # A sweep may ask from several threads.
@@ -45,11 +49,11 @@ class Playlist:
             self._asked += 1
             request = request_of(body)
             for index in self._unplayed:
-                episode = self._cassette.episodes[index]
-                if episode.request is None or episode.request == request:
+                recorded = self._recorded[index]
+                if recorded is None or recorded == request:
                     self._unplayed.remove(index)
                     self._next = index + 1
-                    return episode
+                    return self._cassette.episodes[index]
         return None
 
     def take(self, body: dict[str, Any]) -> Episode:
@@ -67,8 +71,7 @@ class Playlist:
             raise RepliesExhausted(
                 len(self._cassette.episodes), self._cassette.source, _gist(body)
             )
-        recorded = self._cassette.episodes[expected].request
-        where = first_difference(recorded, request_of(body))
+        where = first_difference(self._recorded[expected], request_of(body))
         raise ReplyMismatch(self._asked, where.path, where.recorded, where.asked)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import httpx2
 
 from nbrunner.errors import CassetteUnreadable, NotATransport, UnknownRecordMode
-from nbrunner.replay.cassette import AnyPath, Cassette
+from nbrunner.replay.cassette import Cassette
 from nbrunner.replay.episode import Episode, StoredResponse
 from nbrunner.replay.playback import played
 from nbrunner.replay.playlist import Playlist, body_of, request_of
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nbrunner.core.events import Source
+    from nbrunner.replay.writing import AnyPath
 
 RecordMode: TypeAlias = Literal["none", "once", "new_episodes", "rewrite"]
 

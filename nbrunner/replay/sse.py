@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 def encode(name: str, data: dict[str, Any] | str) -> bytes:
     """One event as the bytes of a stream."""
     text = data if isinstance(data, str) else json.dumps(data)
-    lines = "".join(f"data: {line}\n" for line in text.split("\n"))
-    return f"event: {name}\n{lines}\n".encode()
+    lines = [f"data: {line}\n" for line in text.split("\n")]
+    named = [f"event: {name}\n"] if name else []
+    return "".join([*named, *lines, "\n"]).encode()
 
 
 class Decoder:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import httpx2
 
-from nbrunner.replay.cassette import AnyPath, Cassette
+from nbrunner.replay.cassette import Cassette
 from nbrunner.replay.episode import Episode, Event, StoredResponse
 from nbrunner.replay.sse import Decoder, as_object
+from nbrunner.replay.writing import AnyPath, lines_of, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,19 +38,25 @@ class Tape:
         # The responses of a sweep finish in several threads.
         self._lock = threading.Lock()
 
+    @cached_property
+    def _lines(self) -> list[str]:
+        return [lines_of(episode, self._path) for episode in self.cassette.episodes]
+
     def add(self, episode: Episode, *, is_retry: bool) -> None:
         """Put an episode on the tape and save it.
 
         A client that plays the cassette does not retry, so what the SDK's own retry
         brought takes the place of the attempt that failed.
         """
+        added = lines_of(episode, self._path)
         with self._lock:
-            episodes = list(self.cassette.episodes)
-            failed = [e for e in episodes if _is_failed(e, episode)]
+            episodes, lines = list(self.cassette.episodes), self._lines
+            failed = [n for n, e in enumerate(episodes) if _is_failed(e, episode)]
             if is_retry and failed:
-                episodes.remove(failed[-1])
+                del episodes[failed[-1]], lines[failed[-1]]
             self.cassette = Cassette(source="recorded", episodes=(*episodes, episode))
-            self.cassette.save(self._path)
+            lines.append(added)
+            write(self._path, "recorded", lines)
 
 
 class Tee(httpx2.SyncByteStream):

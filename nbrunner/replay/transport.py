@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import httpx2
 
 from nbrunner.errors import NotACassette, PaceOutOfRange
-from nbrunner.replay.cassette import AnyPath, Cassette
+from nbrunner.replay.cassette import Cassette
 from nbrunner.replay.playback import played
 from nbrunner.replay.playlist import Playlist, body_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from nbrunner.replay.writing import AnyPath
 
 
 class Replies(httpx2.BaseTransport):

@@ -16,7 +16,7 @@ from pydantic_core import from_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nbrunner.core.blocks import Block, Message
+    from nbrunner.core.blocks import JSON, Block, Message
 
 StreamEvent: TypeAlias = tuple[str, dict[str, Any]]
 """An event of a stream, without its time: its name and its data."""
@@ -59,26 +59,28 @@ def events_of(message: Message) -> Iterator[StreamEvent]:
 def message_of(events: Iterable[StreamEvent]) -> Message:
     """The message that the events stream, as far as they go.
 
-    A stream that broke off gives what had come, with `stop_reason` null; events
-    that never started a message give an empty one.
+    A stream that broke off gives what had come, with `stop_reason` null. Events that
+    have no place in a message are passed over: a recording may hold anything.
     """
-    message: Message = {"content": []}
+    message: Message = {}
+    blocks: dict[int, Block] = {}
     pieces: dict[int, str] = {}
     for name, data in events:
-        match name:
-            case "message_start":
-                message = {**data["message"], "content": []}
-            case "content_block_start":
-                _open_block(message, data["content_block"])
-            case "content_block_delta":
-                block = message["content"][data["index"]]
-                _grow(block, data["delta"], pieces, data["index"])
-            case "message_delta":
+        index = data.get("index", -1)
+        match name, data:
+            case "message_start", {"message": dict(opening)}:
+                message = dict(opening)
+            case "content_block_start", {"content_block": dict(block)}:
+                blocks[index] = dict(block)
+            case "content_block_delta", {"delta": dict(delta)} if index in blocks:
+                _grow(blocks[index], delta)
+                pieces[index] = pieces.get(index, "") + delta.get("partial_json", "")
+            case "message_delta", {"delta": dict()}:
                 _close(message, data)
     for index, text in pieces.items():
-        # As the SDK does: a call cut off by max_tokens keeps what can be read.
-        message["content"][index]["input"] = from_json(text, allow_partial=True)
-    return message
+        if text:
+            blocks[index]["input"] = _input_of(text)
+    return _labelled({**message, "content": list(blocks.values())})
 
 
 def is_whole(events: Iterable[StreamEvent]) -> bool:
@@ -165,24 +167,32 @@ def _input_deltas(block: Block) -> Iterator[Block]:
         yield {"type": "input_json_delta", "partial_json": piece}
 
 
-def _open_block(message: Message, block: Block) -> None:
-    message["content"].append(dict(block))
-    if block["type"] == "fallback":
-        # The whole message is labelled with the model that took over.
-        message["model"] = block["to"]["model"]
-
-
-def _grow(block: Block, delta: Block, pieces: dict[int, str], index: int) -> None:
+def _grow(block: Block, delta: Block) -> None:
     match delta:
         case {"type": "text_delta", "text": text}:
-            block["text"] += text
+            block["text"] = block.get("text", "") + text
         case {"type": "thinking_delta", "thinking": text}:
-            block["thinking"] += text
+            block["thinking"] = block.get("thinking", "") + text
         case {"type": "signature_delta", "signature": signature}:
             block["signature"] = signature
         case {"type": "citations_delta", "citation": citation}:
             block["citations"] = [*(block.get("citations") or []), citation]
-        case {"type": "input_json_delta", "partial_json": piece} if piece:
-            pieces[index] = pieces.get(index, "") + piece
         case {"type": "compaction_delta", **fields}:
-            block.update(fields)
+            block.update({**fields, "type": block.get("type")})
+
+
+def _input_of(text: str) -> JSON:
+    try:
+        # As the SDK does: a call cut off by max_tokens keeps what can be read.
+        return from_json(text, allow_partial=True)
+    except ValueError:
+        return text
+
+
+def _labelled(message: Message) -> Message:
+    """The message under the name of the model that ended it, as the API labels it."""
+    for block in message["content"]:
+        match block:
+            case {"type": "fallback", "to": {"model": model}}:
+                message["model"] = model
+    return message

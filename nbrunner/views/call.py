@@ -9,7 +9,7 @@ from nbrunner.core.caching import MAX_MARKS
 from nbrunner.core.commands import Submit
 from nbrunner.core.edits import ToggleCache
 from nbrunner.views import words
-from nbrunner.views.html import Html, h
+from nbrunner.views.html import Html, h, spaced
 
 if TYPE_CHECKING:
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
@@ -26,6 +26,11 @@ class Look:
 
     name: str
     live: bool
+
+
+def is_lasting(transcript: Transcript, look: Look) -> bool:
+    """Whether the page has to read the same whenever it is made again."""
+    return transcript.source != "live" and not look.live
 
 
 _CHIPS = {
@@ -66,10 +71,10 @@ def call_fragment(
     """A call as a collapsible block."""
     return h(
         "details",
-        _summary(transcript, call),
-        _asked_and_told(transcript, call),
+        _summary(transcript, iteration, call),
+        _asked_and_told(transcript, call, look),
         block(call.stdout, label="printed") if call.stdout else None,
-        _foot(transcript, call, look),
+        _foot(transcript, iteration, call, look),
         class_="nbr-call",
         data_key=call_key(iteration, call) if look.live else None,
         open=call.status != "ok" or len(words.result_text(call.result)) < _LONG,
@@ -80,10 +85,12 @@ _LONG = 2_000
 """A result longer than this stays closed until someone opens it."""
 
 
-def _summary(transcript: Transcript, call: ToolCall) -> Html:
+def _summary(transcript: Transcript, iteration: Iteration, call: ToolCall) -> Html:
     label, tone = _CHIPS[call.status]
+    if words.not_run(iteration, call):
+        label, tone = "not run", "warn"
     named = [
-        [", " if index else "", h("i", f"{name}="), value]
+        [", " if index else "", h("i", name), value]
         for index, (name, value) in enumerate(words.arguments(call))
     ]
     facts = [
@@ -92,15 +99,17 @@ def _summary(transcript: Transcript, call: ToolCall) -> Html:
     ]
     return h(
         "summary",
-        chip(label, tone),
-        h("code", call.name, "(", named, ")", class_="nbr-sig"),
-        h("span", class_="nbr-grow"),
-        chip("cache 5 min", "mark") if call.id in transcript.marks else None,
-        h("span", " · ".join(fact for fact in facts if fact), class_="nbr-num"),
+        spaced(
+            chip(label, tone),
+            h("code", call.name, "(", named, ")", class_="nbr-sig"),
+            h("span", class_="nbr-grow"),
+            chip("cache 5 min", "mark") if call.id in transcript.marks else None,
+            h("span", " · ".join(fact for fact in facts if fact), class_="nbr-num"),
+        ),
     )
 
 
-def _asked_and_told(transcript: Transcript, call: ToolCall) -> list[Html]:
+def _asked_and_told(transcript: Transcript, call: ToolCall, look: Look) -> list[Html]:
     """The two truths of a call, side by side where both are there.
 
     Of a good call: what Claude asked and what it was told. Of a failed one: what
@@ -118,8 +127,8 @@ def _asked_and_told(transcript: Transcript, call: ToolCall) -> list[Html]:
     answer = block(told, label="what Claude was told")
     if call.traceback is None:
         return [_side_by_side(h("div", asked), answer)]
-    replayed = transcript.source != "live"
-    trace = words.portable_trace(call.traceback, replayed=replayed)
+    lasting = is_lasting(transcript, look)
+    trace = words.portable_trace(call.traceback, replayed=lasting)
     happened = block(trace, label="what happened (for you)")
     return [*asked, _side_by_side(happened, answer)]
 
@@ -128,18 +137,21 @@ def _side_by_side(left: Html, right: Html) -> Html:
     return h("div", left, right, class_="nbr-two")
 
 
-def _foot(transcript: Transcript, call: ToolCall, look: Look) -> Html | None:
+def _foot(
+    transcript: Transcript, iteration: Iteration, call: ToolCall, look: Look
+) -> Html | None:
+    remark = _remark(words.not_run(iteration, call) or call.remark)
     if not look.live:
-        return _remark(call)
+        return remark
     controls = _cache_toggle(transcript, call, look) if call.is_answered else None
     refused = _refusal(transcript, call)
-    if controls is None and call.remark is None:
+    if not (controls or remark or refused):
         return None
-    return h("div", controls, _remark(call), refused, class_="nbr-foot")
+    return h("div", spaced(controls, remark, refused), class_="nbr-foot")
 
 
-def _remark(call: ToolCall) -> Html | None:
-    return h("span", call.remark, class_="nbr-remark") if call.remark else None
+def _remark(text: str | None) -> Html | None:
+    return h("span", text, class_="nbr-remark") if text else None
 
 
 def _cache_toggle(transcript: Transcript, call: ToolCall, look: Look) -> list[Html]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, TypeAlias
 
-from nbrunner.core.redact import redact
+from nbrunner.views.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,16 +44,17 @@ def h(tag: str, *children: Child, **attributes: str | bool | None) -> Html:
 
 def escaped(text: str) -> Html:
     """Text as HTML shows it: secrets out, markup and quotes inert."""
-    # Other control characters than these are not allowed in HTML, and a terminal
-    # or a page may act on them.
-    clean = "".join(c if c in "\n\t" or c >= " " else "\ufffd" for c in redact(text))
-    well_formed = clean.encode("utf-8", "replace").decode()
-    return Html(html.escape(well_formed, quote=True))
+    return Html(html.escape(printable(text), quote=True))
 
 
 def join(parts: Iterable[Child]) -> Html:
     """Several children as one."""
     return Html("".join(_flat(parts)))
+
+
+def spaced(*children: Child) -> Html:
+    """Children with a space between, so that they read apart without a stylesheet."""
+    return Html(" ".join(part for part in _flat(children) if part))
 
 
 def _flat(children: Iterable[Child]) -> Iterable[str]:

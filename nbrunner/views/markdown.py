@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import nh3
 from markdown_it import MarkdownIt
 
-from nbrunner.core.redact import redact
 from nbrunner.views.html import Html
+from nbrunner.views.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ _ATTRIBUTES = {"a": {"href"}, "ol": {"start"}}
 
 def markdown(text: str) -> Html:
     """The text rendered; secrets out, markup inert."""
-    rendered = _parser().render(redact(text).replace("\x00", "\ufffd"))
+    rendered = _parser().render(printable(text))
     return Html(
         nh3.clean(
             rendered,

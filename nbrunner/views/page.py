@@ -11,12 +11,18 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from nbrunner.core.edits import ToggleCache
 from nbrunner.views import words
 from nbrunner.views.call import Look, chip
-from nbrunner.views.html import Child, Html, h, join
-from nbrunner.views.iteration import iteration_fragment, opening_fragment
+from nbrunner.views.html import Child, Html, h, join, spaced
+from nbrunner.views.iteration import (
+    iteration_fragment,
+    note_fragment,
+    opening_fragment,
+)
 
 if TYPE_CHECKING:
+    from nbrunner.core.events import Note
     from nbrunner.core.transcript import Transcript
 
 _NO_FORMULAS = "mathjax_ignore tex2jax_ignore"
@@ -50,7 +56,7 @@ def _root(transcript: Transcript, look: Look) -> Html:
     parts: list[Child] = [
         bar_fragment(transcript, look),
         refused if look.live else None,
-        opening_fragment(transcript),
+        opening_fragment(transcript, look),
         h(
             "div",
             [
@@ -76,13 +82,15 @@ def bar_fragment(transcript: Transcript, look: Look) -> Html:
     facts = [transcript.settings.model, words.usage_words(transcript.usage)]
     return h(
         "div",
-        h("span", look.name, class_="nbr-name"),
-        _status(transcript, look),
-        chip(words.SOURCES[transcript.source], "src"),
-        h("span", class_="nbr-grow"),
-        h("span", " · ".join(f for f in facts if f), class_="nbr-num"),
-        _controls(transcript, look) if look.live else None,
-        _refusal(transcript) if look.live else None,
+        spaced(
+            h("span", look.name, class_="nbr-name"),
+            _status(transcript, look),
+            chip(words.SOURCES[transcript.source], "src"),
+            h("span", class_="nbr-grow"),
+            h("span", " · ".join(f for f in facts if f), class_="nbr-num"),
+            _controls(transcript, look) if look.live else None,
+            _refusal(transcript) if look.live else None,
+        ),
         class_="nbr-bar",
         role="toolbar" if look.live else None,
         aria_label="controls of the run" if look.live else None,
@@ -144,34 +152,38 @@ def _button(label: str, intent: str, look: Look) -> Html:
 
 
 def _refusal(transcript: Transcript) -> Html | None:
-    if transcript.refused is None or transcript.refused[0].kind == "toggle_cache":
+    """Why the last thing asked was not done, unless its call says so itself."""
+    if transcript.refused is None:
         return None
-    return h("span", transcript.refused[1], class_="nbr-refused", role="alert")
+    asked, reason = transcript.refused
+    if isinstance(asked, ToggleCache) and transcript.find_call(asked.call_id):
+        return None
+    return h("span", reason, class_="nbr-refused", role="alert")
 
 
 def waiting_fragment(transcript: Transcript, look: Look) -> Html:
     """The person's messages that have not gone out yet."""
+    notes = [
+        note_fragment(
+            "goes out with the next request",
+            note.text,
+            _withdraw(note, look),
+            waits=True,
+        )
+        for note in transcript.waiting
+    ]
+    return h("div", notes, data_key="waiting")
+
+
+def _withdraw(note: Note, look: Look) -> Html:
     return h(
-        "div",
-        [
-            h(
-                "div",
-                h("span", "goes out with the next request", class_="nbr-who"),
-                h("span", note.text, class_="nbr-said"),
-                h(
-                    "button",
-                    "Withdraw",
-                    type="button",
-                    class_="nbr-button nbr-quiet",
-                    data_intent="withdraw",
-                    data_note=note.id,
-                    title=f"in Python: {look.name}.withdraw({note.id!r})",
-                ),
-                class_="nbr-note nbr-wait",
-            )
-            for note in transcript.waiting
-        ],
-        data_key="waiting",
+        "button",
+        "Withdraw",
+        type="button",
+        class_="nbr-button nbr-quiet",
+        data_intent="withdraw",
+        data_note=note.id,
+        title=f"in Python: {look.name}.withdraw({note.id!r})",
     )
 
 

@@ -6,8 +6,8 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from nbrunner.core.blocks import Block, content_of
-from nbrunner.core.redact import redact
 from nbrunner.views import words
+from nbrunner.views.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,13 +29,12 @@ def as_text(transcript: Transcript, *, name: str) -> str:
         words.usage_words(transcript.usage),
     ]
     lines = [" · ".join(fact for fact in facts if fact)]
-    first = transcript.iterations[0].request.messages if transcript.iterations else ()
-    for message in first or transcript.messages:
+    for message in words.first_messages(transcript):
         text = words.result_text(content_of(message))
-        lines += [f"{message['role']}: {words.cut(text)[0]}"]
+        lines += [f"{message['role']}: {words.cut_inline(text)}"]
     for iteration in transcript.iterations:
         lines += ["", iteration_text(transcript, iteration)]
-    return "\n".join(lines)
+    return printable("\n".join(lines))
 
 
 def iteration_text(transcript: Transcript, iteration: Iteration) -> str:
@@ -48,41 +47,45 @@ def iteration_text(transcript: Transcript, iteration: Iteration) -> str:
     ]
     head = " · ".join(fact for fact in facts if fact)
     lines = [f"[{iteration.index + 1}] {head}".rstrip()]
-    lines += [_indented(f"you: {text}") for text in iteration.injected]
+    lines += [f"you: {words.cut_inline(text)}" for text in iteration.injected]
     lines += [
-        _indented(f"failed: {failure.message} {failure.advice}".rstrip())
+        f"failed: {words.cut_inline(failure.message)} {failure.advice}".rstrip()
         for failure in iteration.failures
     ]
     for block in iteration.blocks:
-        lines += [_indented(part) for part in _block(transcript, iteration, block)]
-    return redact("\n".join(lines))
+        lines += _block(transcript, iteration, block)
+    return printable("\n".join([lines[0], *map(_indented, lines[1:])]))
 
 
 def _block(transcript: Transcript, iteration: Iteration, block: Block) -> Iterator[str]:
-    call = iteration.call(block.get("id", "")) if block["type"] == "tool_use" else None
+    kind = block.get("type")
+    call = iteration.call(block.get("id", "")) if kind == "tool_use" else None
     if call is not None:
-        yield from _call(transcript, call)
-    elif block["type"] == "text":
+        yield from _call(transcript, iteration, call)
+    elif kind == "text":
         if block.get("text"):
-            yield words.cut(block["text"])[0]
-    elif block["type"] == "thinking":
-        yield f"(thinking) {words.cut(block.get('thinking') or '')[0]}"
+            yield words.cut_inline(block["text"])
+    elif kind == "thinking":
+        yield f"(thinking) {words.cut_inline(block.get('thinking') or '')}"
     else:
-        yield f"({block['type']} block)"
+        yield f"({kind} block)"
 
 
-def _call(transcript: Transcript, call: ToolCall) -> Iterator[str]:
+def _call(
+    transcript: Transcript, iteration: Iteration, call: ToolCall
+) -> Iterator[str]:
     yield f"-> {words.signature(call)}"
     if call.stdout:
-        yield f"printed: {words.cut(call.stdout)[0].rstrip()}"
+        yield f"printed: {words.cut_inline(call.stdout.rstrip())}"
     if call.traceback:
         replayed = transcript.source != "live"
-        yield words.portable_trace(call.traceback, replayed=replayed)
+        trace = words.portable_trace(call.traceback, replayed=replayed)
+        yield words.cut_inline(trace)
     if call.is_answered:
-        shown, left_out = words.cut(words.result_text(call.result))
-        more = f" … ({left_out})" if left_out else ""
         kind = "error" if call.is_error else "result"
-        yield f"<- {kind}: {shown}{more}"
+        yield f"<- {kind}: {words.cut_inline(words.result_text(call.result))}"
+    elif (why := words.not_run(iteration, call)) is not None:
+        yield f"<- {why}"
 
 
 def _indented(text: str) -> str:

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 from nbrunner.core.blocks import text_of
 from nbrunner.core.caching import MAX_MARKS, marked_places
 from nbrunner.core.commands import Pause, Step, Stop
+from nbrunner.core.redact import redact_json
+from nbrunner.views.printable import printable
 
 if TYPE_CHECKING:
+    from nbrunner.core.blocks import Message
     from nbrunner.core.events import Source
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
     from nbrunner.core.usage import Usage
@@ -23,7 +26,10 @@ SHOWN_CHARACTERS = 8_000
 
 _KILO = 1_000
 _SIGNATURE_CHARACTERS = 90
+_SIGNATURE_ARGUMENTS = 12
+_GIST_CHARACTERS = 160
 _CELL = re.compile(r"\bIn\[\d+\]")
+_ID_FIELDS = ("id", "tool_use_id", "file_id", "container")
 
 SOURCES: dict[Source, str] = {
     "live": "live",
@@ -34,9 +40,23 @@ SOURCES: dict[Source, str] = {
 
 def cut(text: str, limit: int = SHOWN_CHARACTERS) -> tuple[str, str | None]:
     """The text as far as it is shown, and a sentence on what is left out."""
-    if len(text) <= limit:
-        return text, None
-    return text[:limit], f"{len(text) - limit:,} more characters, {size(text)} in all"
+    # Redacted first: of a key that the cut goes through, the half would be shown.
+    shown = printable(text)
+    if len(shown) <= limit:
+        return shown, None
+    left_out = f"{len(shown) - limit:,} more characters, {size(text)} in all"
+    return shown[:limit], left_out
+
+
+def cut_inline(text: str) -> str:
+    """The text as far as it is shown, with what is left out told at its end."""
+    shown, left_out = cut(text)
+    return f"{shown} … ({left_out})" if left_out else shown
+
+
+def _ellipsis(text: str, limit: int) -> str:
+    shown = printable(text)
+    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
 
 
 def size(text: str) -> str:
@@ -80,7 +100,24 @@ def usage_words(usage: Usage) -> str | None:
 
 def pretty(value: Any) -> str:
     """A JSON value, indented; what is not JSON by its repr."""
-    return json.dumps(value, indent=2, ensure_ascii=False, default=repr)
+    # Inside JSON a key may follow an escape (`\nAKIA...`) and look like none.
+    clean = redact_json(value)
+    return json.dumps(clean, indent=2, ensure_ascii=False, default=repr)
+
+
+def without_ids(value: Any) -> Any:
+    """Blocks of the API with their ids left out; a call's input is opaque."""
+    if isinstance(value, list | tuple):
+        return [without_ids(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _without_id(key, item) for key, item in value.items()}
+
+
+def _without_id(key: str, item: Any) -> Any:
+    if key in _ID_FIELDS and isinstance(item, str):
+        return "…"
+    return item if key == "input" else without_ids(item)
 
 
 def result_text(content: Any) -> str:
@@ -100,28 +137,59 @@ def _block_text(block: Any) -> str:
 
 
 def arguments(call: ToolCall) -> list[tuple[str, str]]:
-    """A call's arguments, each as its name and a short form of its value."""
+    """A call's arguments, each as `name=` and a short form of its value."""
     if not isinstance(call.input, dict):
-        return [("input", _short(call.input))]
-    return [(str(name), _short(value)) for name, value in call.input.items()]
+        return [_argument("input", call.input)]
+    pairs = list(call.input.items())
+    shown = [_argument(str(name), v) for name, v in pairs[:_SIGNATURE_ARGUMENTS]]
+    if len(pairs) > len(shown):
+        shown.append((f"… {len(pairs) - len(shown):,} more", ""))
+    return shown
+
+
+def _argument(name: str, value: Any) -> tuple[str, str]:
+    text = json.dumps(redact_json(value), ensure_ascii=False, default=repr)
+    # Redacted as one: that the name is `password` tells what the value is.
+    name, _, text = printable(f"{name}={text}").partition("=")
+    limit = _SIGNATURE_CHARACTERS
+    return f"{_ellipsis(name, limit)}=", _ellipsis(text, limit)
 
 
 def signature(call: ToolCall) -> str:
     """A call as one line: `get_weather(location="Paris")`."""
-    inside = ", ".join(f"{name}={value}" for name, value in arguments(call))
+    inside = ", ".join(f"{name}{value}" for name, value in arguments(call))
     return f"{call.name}({inside})"
 
 
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=repr)
-    if len(text) <= _SIGNATURE_CHARACTERS:
-        return text
-    return f"{text[: _SIGNATURE_CHARACTERS - 1]}…"
+def not_run(iteration: Iteration, call: ToolCall) -> str | None:
+    """Why a call was not run, where the reply that holds it ended too soon."""
+    reason = iteration.stop_reason
+    if call.status != "proposed" or reason in ("tool_use", None):
+        return None
+    if reason == "max_tokens":
+        return (
+            "Cut off and not run: the reply reached max_tokens, so this input may be "
+            "incomplete. Raise max_tokens and ask again."
+        )
+    return f"Not run: the reply ended with {reason}."
 
 
 def gist(iteration: Iteration) -> str:
     """The first line of what Claude said in an iteration."""
-    return next(iter(text_of(iteration.blocks).strip().splitlines()), "")
+    line = next(iter(text_of(iteration.blocks).strip().splitlines()), "")
+    return _ellipsis(line, _GIST_CHARACTERS)
+
+
+def first_messages(transcript: Transcript) -> tuple[Message, ...]:
+    """The messages that a run began with, before anything was sent along."""
+    if not transcript.iterations:
+        return transcript.messages
+    first = transcript.iterations[0]
+    if not first.notes:
+        return first.request.messages
+    *before, last = first.request.messages
+    own = last["content"][: -len(first.notes)]
+    return (*before, {**last, "content": own}) if own else tuple(before)
 
 
 def state(transcript: Transcript) -> str:
@@ -156,6 +224,8 @@ def end_words(stopped_by: str | None) -> str:
             return "stopped by you"
         case "error":
             return "ended with an error"
+        case "max_tokens":
+            return "cut off by max_tokens"
         case _:
             return f"ended: {stopped_by}"
 

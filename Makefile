@@ -1,0 +1,77 @@
+# Everything people and machines do here, by name. Plain GNU make, 3.81 or newer.
+
+VENV      ?= .venv
+PYTHON    := $(VENV)/bin/python
+PIP       := $(PYTHON) -m pip --disable-pip-version-check
+COVERAGE  := $(PYTHON) -m coverage
+INSTALLED := $(VENV)/.installed
+REPORTS   := build/tests
+ENGINE    := nbrunner/core/*,nbrunner/loop/*,nbrunner/replay/*,nbrunner/views/*
+NO_KEYS   := env -u ANTHROPIC_API_KEY -u ANTHROPIC_AUTH_TOKEN
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo lab test fresh lint types walls unit notebooks browser coverage \
+        test-lowest constraints clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
+
+demo: $(INSTALLED)  ## Run the demo notebook without a browser or an API key
+	$(PYTHON) notebooks/demo.py
+
+lab: $(INSTALLED)  ## Open the notebooks in JupyterLab
+	cd notebooks && ../$(PYTHON) -m jupyterlab
+
+test: fresh lint types walls unit notebooks browser coverage test-lowest  ## Check everything
+	@$(PYTHON) scripts/totals.py $(REPORTS)
+
+fresh: $(INSTALLED)
+	rm -rf $(REPORTS)
+	$(COVERAGE) erase
+
+lint: $(INSTALLED)  ## Check style and format
+	$(PYTHON) -m ruff check
+	$(PYTHON) -m ruff format --check
+
+types: $(INSTALLED)  ## Check types
+	$(PYTHON) -m mypy
+
+walls: $(INSTALLED)  ## Check who may import whom
+	$(VENV)/bin/lint-imports
+
+unit: $(INSTALLED)  ## Run the tests that need no browser
+	$(COVERAGE) run -m pytest --ignore=tests/browser --junitxml=$(REPORTS)/unit.xml
+
+notebooks: $(INSTALLED)  ## Run the notebooks and compare their saved outputs
+	$(NO_KEYS) $(COVERAGE) run -m pytest --nbval --nbval-current-env \
+	    --junitxml=$(REPORTS)/notebooks.xml notebooks/*.ipynb
+
+browser: $(INSTALLED)  ## Run the tests in a real JupyterLab and Chromium
+	NBRUNNER_BROWSER="$$(PATH="$(VENV)/bin:$$PATH" scripts/find_browser)" && \
+	export NBRUNNER_BROWSER && \
+	$(COVERAGE) run -m pytest --junitxml=$(REPORTS)/browser.xml tests/browser
+
+coverage: $(INSTALLED)  ## Join and judge what the test runs measured
+	$(COVERAGE) combine
+	$(COVERAGE) report --fail-under=95 --include='$(ENGINE)'
+	$(COVERAGE) json --quiet -o build/coverage.json
+	$(COVERAGE) report > build/coverage.txt && cat build/coverage.txt
+
+test-lowest: $(INSTALLED)  ## Run the tests on the lowest and the newest anthropic
+	$(PYTHON) scripts/test_sdk_range.py --reports $(REPORTS)
+
+constraints:  ## Pin the newest version of everything, in constraints.txt
+	rm -rf build/fresh && scripts/make_venv build/fresh
+	build/fresh/bin/pip install --quiet --editable '.[dev]'
+	(echo '# Written by `make constraints`: the versions that `make test` runs on.'; \
+	 build/fresh/bin/pip freeze --exclude-editable) > constraints.txt
+
+clean:  ## Remove everything that these commands made
+	rm -rf .venv* build .coverage* .*_cache
+
+$(INSTALLED): pyproject.toml constraints.txt
+	scripts/make_venv $(VENV)
+	@echo "Installing into $(VENV): a minute or two ..."
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,132 @@
+"""What people asked of the loop: paused, stepping, stopping, and their edits.
+
+The driver asks here at its safe points what to do. Commands come from any thread,
+through the inbox, and are obeyed in the driver's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from nbrunner.core.closing import awaits_results
+from nbrunner.core.commands import By, Command, Pause, Resume, Retry, Step, Stop, Submit
+from nbrunner.core.edits import apply
+from nbrunner.core.events import (
+    CommandRefused,
+    EditApplied,
+    EditRefused,
+    Halted,
+    Resumed,
+)
+from nbrunner.errors import EditRefused as EditRefusal
+from nbrunner.loop.exits import StopAsked
+
+if TYPE_CHECKING:
+    from nbrunner.loop.inbox import Inbox
+    from nbrunner.loop.ledger import Pen
+
+
+class Controls:
+    """Takes commands out of the inbox, obeys them, and knows what follows.
+
+    Attributes:
+        stopping: Whether the run is to end at its next safe point.
+    """
+
+    def __init__(self, inbox: Inbox, pen: Pen) -> None:
+        self.stopping = False
+        self._inbox, self._pen = inbox, pen
+        self._paused = self._stepping = False
+        self._deferred: list[tuple[Command, By]] = []
+
+    def listen(self) -> None:
+        """Obey what was asked since the last time."""
+        with self._pen.held():
+            commands = [*self._deferred, *self._inbox.take()]
+            self._deferred = []
+            for command, by in commands:
+                self._obey(command, by)
+
+    def safe_point(self) -> None:
+        """Obey what was asked; wait here while the run is paused.
+
+        Raises:
+            StopAsked: Someone asked the run to stop.
+        """
+        self.listen()
+        if self.stopping:
+            raise StopAsked
+        if self._paused:
+            self.halt("paused")
+
+    def halt(self, why: Literal["paused", "failed"]) -> None:
+        """Wait until someone lets the run go on.
+
+        Raises:
+            StopAsked: Someone asked the run to stop.
+        """
+        self._paused = True
+        self._pen.write(Halted(why=why))
+        while self._paused:
+            self._inbox.wait()
+            self.listen()
+            if self.stopping:
+                raise StopAsked
+        self._pen.write(Resumed())
+
+    def step_done(self) -> None:
+        """An iteration is over: halt before the next, if one step was asked for."""
+        if self._stepping:
+            self._stepping, self._paused = False, True
+
+    def close(self) -> None:
+        """The run ends: make the edits that wait, and forget the other commands."""
+        for command, by in [*self._deferred, *self._inbox.take()]:
+            if isinstance(command, Submit):
+                self._edit(command, by)
+
+    def _obey(self, command: Command, by: By) -> None:
+        match command:
+            case Pause():
+                self._paused = True
+            case Resume():
+                self._paused = self._stepping = False
+            case Retry():
+                self._retry(command)
+            case Step():
+                self._paused, self._stepping = False, True
+            case Stop():
+                self.stopping = True
+            case Submit():
+                self._submit(command, by)
+            case _:
+                # A message waits in the transcript, where it can be withdrawn.
+                return
+
+    def _retry(self, command: Retry) -> None:
+        last = self._pen.transcript.last
+        if last is None or not last.has_failed:
+            self._pen.write(CommandRefused(command=command, reason=NOTHING_FAILED))
+            return
+        self._paused = False
+
+    def _submit(self, command: Submit, by: By) -> None:
+        transcript = self._pen.transcript
+        last = transcript.last
+        if last and last.call(command.edit.call_id) and awaits_results(transcript):
+            # The result is there to be seen and not yet in the conversation.
+            self._deferred.append((command, by))
+        else:
+            self._edit(command, by)
+
+    def _edit(self, command: Submit, by: By) -> None:
+        request = self._pen.transcript.next_request()
+        try:
+            edited = apply(request, command.edit, by=by)
+        except EditRefusal as error:
+            self._pen.write(EditRefused(edit=command.edit, reason=str(error)))
+        else:
+            self._pen.write(EditApplied(edit=command.edit, by=by, marks=edited.marks))
+
+
+NOTHING_FAILED = "Nothing failed: only a failed request can be retried."

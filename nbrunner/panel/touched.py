@@ -1,0 +1,96 @@
+"""Which fragments of the panel a batch of events touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from nbrunner.core import events
+from nbrunner.core.commands import Submit
+from nbrunner.core.edits import ToggleCache
+from nbrunner.views.words import marks_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nbrunner.core.transcript import Transcript
+
+_CALL = (events.CallStarted, events.CallPrinted, events.CallFinished)
+_ITERATION = (
+    events.BlockStarted,
+    events.ReplyFinished,
+    events.RequestFailed,
+    events.ResultsFinished,
+)
+_RUN = (events.RunStarted, events.Halted, events.Resumed, events.RunFinished)
+
+
+@dataclass(slots=True)
+class Touched:
+    """What is to be rendered again.
+
+    Attributes:
+        iterations: Indexes of whole iterations.
+        calls: Single calls, each by its iteration and its id.
+        grown: Streamed blocks that only grew, each by iteration and place.
+    """
+
+    iterations: set[int] = field(default_factory=set)
+    calls: set[tuple[int, str]] = field(default_factory=set)
+    grown: set[tuple[int, int]] = field(default_factory=set)
+
+
+def touched_by(noted: Iterable[events.Event], transcript: Transcript) -> Touched:
+    """What these events touched."""
+    touched = Touched()
+    newest = len(transcript.iterations) - 1
+    for event in noted:
+        if isinstance(event, events.BlockGrew):
+            touched.grown.add((event.iteration, event.block))
+        elif isinstance(event, _CALL):
+            touched.calls.add((event.iteration, event.call_id))
+        elif isinstance(event, _ITERATION):
+            touched.iterations.add(event.iteration)
+        elif isinstance(event, events.IterationStarted):
+            # The one before was the newest until now, and open for that.
+            touched.iterations.update((event.iteration - 1, event.iteration))
+        elif isinstance(event, _RUN):
+            touched.iterations.add(newest)
+    touched.iterations.discard(-1)
+    return touched
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the fragments of calls say of the run around them.
+
+    Attributes:
+        count: How many marks are set, which every toggle shows.
+        calls: What is said of single calls, each as its id and the saying.
+    """
+
+    count: str = ""
+    calls: frozenset[tuple[str, str]] = frozenset()
+
+    @classmethod
+    def of(cls, transcript: Transcript) -> Standing:
+        """How the calls of a transcript stand."""
+        said = {(call_id, "marked") for call_id in transcript.marks}
+        for command in transcript.asked:
+            if isinstance(command, Submit):
+                said.add((command.edit.call_id, "waits"))
+        if transcript.refused is not None:
+            refused, reason = transcript.refused
+            if isinstance(refused, ToggleCache):
+                said.add((refused.call_id, reason))
+        return cls(marks_words(transcript), frozenset(said))
+
+    def changed(self, now: Standing, transcript: Transcript) -> set[tuple[int, str]]:
+        """The calls that say something else now, each by its iteration and its id."""
+        changed = {call_id for call_id, _ in self.calls ^ now.calls}
+        return {
+            (iteration.index, call.id)
+            for iteration in transcript.iterations
+            for call in iteration.tool_calls
+            if self.count != now.count or call.id in changed
+        }

@@ -1,0 +1,102 @@
+"""A page taken apart by the standard library's parser, and what we put into one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+OURS = frozenset(
+    "section div span details summary code pre i b button textarea".split()
+)
+MARKDOWN = frozenset(
+    "p br hr em strong s code pre blockquote ul ol li a h1 h2 h3 h4 h5 h6 "
+    "table thead tbody tr th td".split()
+)
+VOID = frozenset(("br", "hr"))
+PLAIN_ATTRIBUTES = frozenset(
+    "class open role aria-label aria-pressed title type rows placeholder hidden "
+    "data-key data-intent data-call data-note data-lm-suppress-shortcuts".split()
+)
+MARKDOWN_ATTRIBUTES = {
+    "a": frozenset(("href", "target", "rel")),
+    "ol": frozenset(("start",)),
+}
+SCHEMES = ("http:", "https:", "mailto:")
+
+
+@dataclass
+class Page(HTMLParser):
+    """The elements and the text of a page, in their order.
+
+    Attributes:
+        elements: Each with its attributes.
+        words: The text, piece by piece.
+        stray: Comments, declarations and end tags without a start.
+    """
+
+    elements: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    stray: list[str] = field(default_factory=list)
+    inside: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.words)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.inside[-1:] == [tag]:
+            self.inside.pop()
+        else:
+            self.stray.append(f"</{tag}>")
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.stray.append(f"<!--{data}")
+
+    def handle_decl(self, decl: str) -> None:
+        self.stray.append(f"<!{decl}")
+
+    def handle_pi(self, data: str) -> None:
+        self.stray.append(f"<?{data}")
+
+    def unknown_decl(self, data: str) -> None:
+        self.stray.append(f"<![{data}")
+
+
+def parsed(html: str) -> Page:
+    """The page without its style element, which is not text."""
+    page = Page()
+    page.feed(html.partition("</style>")[2] if html.startswith("<style>") else html)
+    page.close()
+    return page
+
+
+def strangers(page: Page) -> list[str]:
+    """What no page of ours holds: any of it would be an injection."""
+    found = page.stray + [f"unclosed <{tag}>" for tag in page.inside]
+    for tag, attributes in page.elements:
+        if tag not in OURS | MARKDOWN:
+            found.append(f"<{tag}>")
+        allowed = PLAIN_ATTRIBUTES | MARKDOWN_ATTRIBUTES.get(tag, frozenset())
+        found += [f"<{tag} {name}>" for name in attributes if name not in allowed]
+        found += [f"url {url}" for url in [attributes.get("href")] if _is_bad(url)]
+    return found
+
+
+def _is_bad(url: str | None) -> bool:
+    """Whether a link leads anywhere but to a page."""
+    if url is None:
+        return False
+    scheme, colon, _ = "".join(url.split()).partition(":")
+    is_relative = not colon or not scheme.isidentifier()
+    return not is_relative and f"{scheme.lower()}:" not in SCHEMES

@@ -1,0 +1,177 @@
+"""A transcript with a text in one place of it, or in all."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from nbrunner.core.commands import Pause
+from nbrunner.core.events import Failure, Note
+from nbrunner.core.request import Request, Settings
+from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+from nbrunner.views.page import panel_content, static_page
+from nbrunner.views.text import as_text
+
+PLACES = (
+    "system prompt",
+    "first message",
+    "model name",
+    "tool definition",
+    "run name",
+    "model text",
+    "thinking",
+    "tool name",
+    "argument name",
+    "input",
+    "bare input",
+    "executed input",
+    "result",
+    "result block",
+    "error",
+    "traceback",
+    "print",
+    "remark",
+    "note",
+    "waiting note",
+    "failure",
+    "advice",
+    "partial reply",
+    "partial call",
+    "unknown block",
+    "streamed text",
+    "streamed thinking",
+    "streamed call",
+    "stop reason",
+    "refusal",
+    "dropped mark",
+)
+
+
+class Shown(NamedTuple):
+    """A run in each of its renderings."""
+
+    static: str
+    live: str
+    text: str
+
+
+def show(transcript: Transcript, name: str = "run") -> Shown:
+    return Shown(
+        static_page(transcript, name=name),
+        panel_content(transcript, name=name),
+        as_text(transcript, name=name),
+    )
+
+
+def shown_with(place: str, text: str) -> Shown:
+    """A run with the text in that place ("everywhere" is one), rendered."""
+    at = _At(place, text)
+    return show(at.transcript(), name=at("run name"))
+
+
+class _At:
+    """Fills the places of a transcript: one with the text, the others plainly."""
+
+    def __init__(self, place: str, text: str) -> None:
+        assert place in (*PLACES, "everywhere")
+        self._place, self._text = place, text
+
+    def __call__(self, place: str) -> str:
+        assert place in PLACES
+        return self._text if self._place in (place, "everywhere") else "plain"
+
+    def transcript(self) -> Transcript:
+        return Transcript(
+            settings=self.settings(),
+            source="scripted",
+            status="running",
+            iterations=(self.answered(), self.streaming()),
+            waiting=(Note(id="note_2", text=self("waiting note")),),
+            refused=(Pause(), self("refusal")),
+        )
+
+    def settings(self) -> Settings:
+        return Settings(
+            model=self("model name"),
+            max_tokens=100,
+            system=[{"type": "text", "text": self("system prompt")}],
+            tools=({"name": "look", "description": self("tool definition")},),
+        )
+
+    def request(self, *more: Any) -> Request:
+        first = {"role": "user", "content": self("first message")}
+        return Request(settings=self.settings(), messages=(first, *more))
+
+    def answered(self) -> Iteration:
+        calls = self.calls()
+        blocks = self.blocks(calls)
+        return Iteration(
+            index=0,
+            request=self.request({"role": "user", "content": [self.said("note")]}),
+            notes=(Note(id="note_1", text=self("note")),),
+            reply={"content": blocks, "stop_reason": self("stop reason")},
+            blocks=tuple(blocks),
+            tool_calls=calls,
+            failures=(self.failure(),),
+            dropped_marks=(self("dropped mark"),),
+        )
+
+    def said(self, place: str) -> dict[str, str]:
+        return {"type": "text", "text": self(place)}
+
+    def blocks(self, calls: tuple[ToolCall, ...]) -> list[dict[str, Any]]:
+        unknown = self("unknown block")
+        return [
+            {"type": "thinking", "thinking": self("thinking"), "signature": "s"},
+            self.said("model text"),
+            *({"type": "tool_use", "id": c.id, "name": c.name} for c in calls),
+            {"type": unknown, "name": unknown, unknown: [unknown]},
+        ]
+
+    def calls(self) -> tuple[ToolCall, ...]:
+        name, argument = self("tool name"), self("argument name")
+        block = [{"type": "text", "text": self("result block")}]
+        return (
+            ToolCall(
+                id="toolu_1",
+                name=name,
+                input={argument: self("input")},
+                executed_input={argument: self("executed input"), "more": 1},
+                status="ok",
+                result=self("result"),
+                stdout=self("print"),
+                remark=self("remark"),
+            ),
+            ToolCall(id="toolu_2", name=name, input={}, status="ok", result=block),
+            ToolCall(
+                id="toolu_3",
+                name=name,
+                input=self("bare input"),
+                status="error",
+                result=self("error"),
+                traceback=self("traceback"),
+            ),
+        )
+
+    def failure(self) -> Failure:
+        call = {"type": "tool_use", "name": "look"}
+        return Failure(
+            kind="stream",
+            message=self("failure"),
+            advice=self("advice"),
+            partial=(
+                self.said("partial reply"),
+                {**call, "partial_json": self("partial call")},
+            ),
+        )
+
+    def streaming(self) -> Iteration:
+        call = {"type": "tool_use", "name": "look"}
+        return Iteration(
+            index=1,
+            request=self.request(),
+            blocks=(
+                {"type": "thinking", "thinking": self("streamed thinking")},
+                self.said("streamed text"),
+                {**call, "partial_json": self("streamed call")},
+            ),
+        )

@@ -23,6 +23,8 @@ seen, what to do. Tests read the sentences.
         SecretInCassette
         UnknownRecordMode
       RunFailed             a run ended with an error
+      RunInterrupted        the kernel was interrupted while a run was awaited
+    WaitInterrupted         the same under wait(): a KeyboardInterrupt
 """
 
 from __future__ import annotations
@@ -323,18 +325,37 @@ class RunFailed(NbrunnerError):
         return [f"{type(self).__name__}: {self}"]
 
 
-class RunInterrupted(KeyboardInterrupt):
-    """The kernel was interrupted while a cell waited for its run."""
+class RunInterrupted(NbrunnerError):
+    """The kernel was interrupted while a cell awaited its run.
+
+    No KeyboardInterrupt: one that leaves an asyncio task (each run of a `gather` is
+    in one) ends the event loop, and the kernel with it.
+    """
 
     def __init__(self, name: str) -> None:
-        super().__init__(
-            f"The run was stopped; its conversation is valid and can go on: "
-            f"{name}.start() continues it."
-        )
+        super().__init__(_interrupted(name))
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows: the sentence; the frames are all ours."""
         return [f"{type(self).__name__}: {self}"]
+
+
+class WaitInterrupted(KeyboardInterrupt):
+    """The kernel was interrupted while a cell waited for its run."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(_interrupted(name))
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows: the sentence; the frames are all ours."""
+        return [f"{type(self).__name__}: {self}"]
+
+
+def _interrupted(name: str) -> str:
+    return (
+        "The run was stopped; its conversation is valid and can go on: "
+        f"{name}.start() continues it."
+    )
 
 
 def close_matches(name: str, known: Iterable[str]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ from nbrunner.core.commands import (
 from nbrunner.core.events import Asked, CommandRefused, Source
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
-from nbrunner.errors import RunInterrupted, UsageError
+from nbrunner.errors import RunInterrupted, UsageError, WaitInterrupted
 from nbrunner.loop._sdk import checked_parameters, live_client, plain
 from nbrunner.loop._tools import ToolBox
 from nbrunner.loop.controls import NOTHING_FAILED
@@ -38,7 +39,7 @@ from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.interrupts import Interrupts
 from nbrunner.loop.ledger import Ledger, Listener
 from nbrunner.loop.worker import Worker
-from nbrunner.replay import connect
+from nbrunner.replay import Cassette, connect, play
 from nbrunner.replay.client import source_of
 from nbrunner.views.page import static_page
 from nbrunner.views.text import as_text
@@ -76,9 +77,9 @@ class Run:
     worker thread, and every method here may be called meanwhile, from any thread.
 
     Args:
-        client: An `anthropic.Anthropic`, or replies to play (a script, a cassette,
-            `replay.play(...)`, any httpx2 transport). Without one, a live client is
-            made from the environment.
+        client: An `anthropic.Anthropic`, or replies to play (a script, a cassette or
+            its path, `replay.play(...)`, any httpx2 transport). Without one, a live
+            client is made from the environment.
         tools: `@beta_tool` functions, SDK tool objects, raw definitions.
         messages: The conversation so far; a str is one user message.
         model: The model's name.
@@ -226,22 +227,27 @@ class Run:
 
         Raises:
             TimeoutError: The time ran out; the run goes on.
-            RunInterrupted: The kernel was interrupted. The first interrupt stops the
-                run at the next safe point, the second leaves at once.
+            WaitInterrupted: The kernel was interrupted. The first interrupt stops the
+                run at the next safe point, the second leaves at once. It is a
+                KeyboardInterrupt.
         """
         worker = self._started()
         interrupts = 0
         ended = False
         while not ended:
             try:
+                # In here, since the next interrupt may come while it is obeyed.
+                if interrupts:
+                    self.stop(now=interrupts > 1)
                 ended = worker.wait(timeout_s)
                 if not ended:
                     message = f"{self.name} still runs after {timeout_s} s."
                     raise TimeoutError(message)
             except KeyboardInterrupt:
                 interrupts += 1
-                self.stop(now=interrupts > 1)
-        return self._outcome(worker, interrupts)
+        if interrupts:
+            raise WaitInterrupted(self.name)
+        return self._outcome(worker)
 
     def __await__(self) -> Generator[Any, None, Transcript]:
         """Wait for the end and leave the event loop free: clicks arrive meanwhile."""
@@ -265,7 +271,9 @@ class Run:
             except asyncio.CancelledError:
                 self.stop()
                 raise
-        return self._outcome(worker, interrupts)
+        if interrupts:
+            raise RunInterrupted(self.name)
+        return self._outcome(worker)
 
     def _started(self) -> Worker:
         if self._worker is None:
@@ -273,11 +281,9 @@ class Run:
         assert self._worker is not None  # noqa: S101 - start() made it
         return self._worker
 
-    def _outcome(self, worker: Worker, interrupts: int) -> Transcript:
+    def _outcome(self, worker: Worker) -> Transcript:
         if worker.error is not None:
             raise worker.error
-        if interrupts:
-            raise RunInterrupted(self.name)
         return self.transcript
 
     # -- steering --------------------------------------------------------------
@@ -383,6 +389,8 @@ def _client_of(given: Any) -> Any:
     """The SDK client for what was given as one."""
     if given is None:
         return live_client()
+    if isinstance(given, Cassette | str | os.PathLike):
+        given = play(given)
     return given if hasattr(given, "beta") else connect(given)
 
 

@@ -136,7 +136,8 @@ def _(event: events.ReplyFinished, transcript: Transcript) -> Transcript:
     return _with(
         finished,
         messages=(*transcript.messages, message),
-        container=container or transcript.container,
+        # The SDK's runner stays in the first container too.
+        container=transcript.container or container,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import Field, computed_field
 
 from nbrunner.core.blocks import (
+    JSON,
     Block,
     Message,
     Value,
@@ -53,7 +54,7 @@ class Request(Value):
     """The `tool_use` ids whose results carry a breakpoint, oldest first."""
 
     container: str | None = None
-    """The code container of the last reply, carried on as the SDK's runner does."""
+    """The code container of a reply, carried on as the SDK's runner does."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -74,7 +75,7 @@ class Request(Value):
         """
         body = self.settings.fields()
         if self.container is not None:
-            body.setdefault("container", self.container)
+            body["container"] = _in_container(body.get("container"), self.container)
         messages = [sent for m in self.messages if (sent := self._sent(m))]
         elsewhere = len(marked_places({**body, "messages": []}))
         body["messages"], dropped = within_budget(messages, MAX_MARKS - elsewhere)
@@ -94,6 +95,13 @@ class Request(Value):
     def _marked(self, block: Block) -> Block:
         marked = self.marks and block.get("tool_use_id") in self.marks
         return mark(block) if marked else block
+
+
+def _in_container(chosen: JSON, container: str) -> JSON:
+    """What to name as the container, given what the settings name."""
+    if isinstance(chosen, dict) and not chosen.get("id"):
+        return {**chosen, "id": container}
+    return chosen or container
 
 
 def with_notes(messages: tuple[Message, ...], texts: list[str]) -> tuple[Message, ...]:

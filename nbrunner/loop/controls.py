@@ -31,12 +31,13 @@ class Controls:
 
     Attributes:
         stopping: Whether the run is to end at its next safe point.
+        is_paused: Whether it is to wait there.
     """
 
     def __init__(self, inbox: Inbox, pen: Pen) -> None:
-        self.stopping = False
+        self.stopping = self.is_paused = False
+        self._stepping = False
         self._inbox, self._pen = inbox, pen
-        self._paused = self._stepping = False
         self._deferred: list[tuple[Command, By]] = []
 
     def listen(self) -> None:
@@ -56,7 +57,7 @@ class Controls:
         self.listen()
         if self.stopping:
             raise StopAsked
-        if self._paused:
+        if self.is_paused:
             self.halt("paused")
 
     def halt(self, why: Literal["paused", "failed"]) -> None:
@@ -65,9 +66,9 @@ class Controls:
         Raises:
             StopAsked: Someone asked the run to stop.
         """
-        self._paused = True
+        self.is_paused = True
         self._pen.write(Halted(why=why))
-        while self._paused:
+        while self.is_paused:
             self._inbox.wait()
             self.listen()
             if self.stopping:
@@ -77,7 +78,7 @@ class Controls:
     def step_done(self) -> None:
         """An iteration is over: halt before the next, if one step was asked for."""
         if self._stepping:
-            self._stepping, self._paused = False, True
+            self._stepping, self.is_paused = False, True
 
     def close(self) -> None:
         """The run ends: make the edits that wait, and forget the other commands."""
@@ -88,13 +89,13 @@ class Controls:
     def _obey(self, command: Command, by: By) -> None:
         match command:
             case Pause():
-                self._paused = True
+                self.is_paused = True
             case Resume():
-                self._paused = self._stepping = False
+                self.is_paused = self._stepping = False
             case Retry():
                 self._retry(command)
             case Step():
-                self._paused, self._stepping = False, True
+                self.is_paused, self._stepping = False, True
             case Stop():
                 self.stopping = True
             case Submit():
@@ -108,7 +109,7 @@ class Controls:
         if last is None or not last.has_failed:
             self._pen.write(CommandRefused(command=command, reason=NOTHING_FAILED))
             return
-        self._paused = False
+        self.is_paused = False
 
     def _submit(self, command: Submit, by: By) -> None:
         transcript = self._pen.transcript

@@ -6,6 +6,7 @@ neither which argument nor why (tests/loop/test_sdk_contract.py).
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 import pydantic
@@ -26,11 +27,12 @@ def rejected_input(error: BaseException) -> pydantic.ValidationError | None:
         return None
     if not str(error).startswith("Invalid arguments for function "):
         return None
-    frame = cause.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    module = frame.tb_frame.f_globals.get("__name__", "") if frame else ""
-    return cause if module.startswith(("pydantic.", "anthropic.")) else None
+    modules = [
+        frame.f_globals.get("__name__") or ""
+        for frame, _ in traceback.walk_tb(cause.__traceback__)
+    ]
+    in_the_body = not all(m.startswith(("pydantic.", "anthropic.")) for m in modules)
+    return None if in_the_body else cause
 
 
 def validation_sentence(error: pydantic.ValidationError, tool: str) -> str:

@@ -43,7 +43,7 @@ async def awaited(run: Run, shell: InteractiveShell) -> None:
         if panel is not None:
             loop = asyncio.get_running_loop()
             for delay_s in _PUSH_AFTER_S:
-                loop.call_later(delay_s, _push, run, panel)
+                loop.call_later(delay_s, panel.push)
         await run
     _raise_failure(run)
 
@@ -92,11 +92,6 @@ def _shown(run: Run, shell: InteractiveShell) -> Iterator[Panel | None]:
     finally:
         panel.close()
         handle.update(StaticPage(run))  # type: ignore[no-untyped-call]
-
-
-def _push(run: Run, panel: Panel) -> None:
-    if run.is_running:
-        panel.snapshot()
 
 
 def _raise_failure(run: Run) -> None:

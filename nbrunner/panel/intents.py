@@ -126,13 +126,10 @@ _ASKED = {"stop_now": "stop"}
 
 
 def _control(name: str, run: Steered) -> None:
-    transcript = run.transcript
-    status = transcript.status
+    status = run.transcript.status
     if status not in _OPEN_TO.get(name, (status,)):
         now, asked = _NOW.get(status, status), _ASKED.get(name, name)
         raise IntentRefused(f"The run is {now}: it cannot {asked}.")
-    if name == "retry" and not (transcript.last and transcript.last.has_failed):
-        raise IntentRefused("Nothing failed: only a failed request can be retried.")
     if name == "stop_now":
         run.stop(now=True, by="person")
     else:

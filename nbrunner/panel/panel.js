@@ -50,7 +50,8 @@ function restoreFocus(root, was) {
       (dataset.call ?? "") === was.call &&
       (dataset.note ?? "") === was.note,
   );
-  like?.focus({ preventScroll: true });
+  // Pause became Go on: stay in the same group of controls.
+  (like ?? holder.querySelector("button"))?.focus({ preventScroll: true });
 }
 
 /** One view of the panel: a root element and what the person did in it. */
@@ -75,6 +76,13 @@ class View {
     const was = focusOf(this.el);
     this.el.innerHTML = html;
     this.settle(this.el);
+    restoreFocus(this.el, was);
+  }
+
+  /** @param {Change[]} changes */
+  showChanges(changes) {
+    const was = focusOf(this.el);
+    for (const change of changes) this.show(change);
     restoreFocus(this.el, was);
   }
 
@@ -196,7 +204,7 @@ export default () => {
     seq = message.seq;
     for (const view of views) {
       if (message.op === "refused") view.refuse(message.reason);
-      for (const change of message.changes ?? []) view.show(change);
+      if (message.changes) view.showChanges(message.changes);
     }
   }
 

@@ -41,6 +41,7 @@ class Panel(anywidget.AnyWidget):
         super().__init__()
         self._run: Steered = run
         self._feed = Feed(run, self.send)
+        self._greeted = False
         self._closing = threading.Event()
         self._unsubscribe = run.subscribe(self._feed.note)
         self.on_msg(self._hear)
@@ -54,9 +55,13 @@ class Panel(anywidget.AnyWidget):
             daemon=True,
         ).start()
 
-    def snapshot(self) -> None:
-        """Send everything to all views, for those that could not ask."""
-        self._feed.snapshot()
+    def push(self) -> None:
+        """Send everything to views whose hello has not come through.
+
+        Kernels that hear nothing while a cell runs would leave them empty.
+        """
+        if not (self._greeted or self._closing.is_set()):
+            self._feed.snapshot()
 
     def close(self) -> None:
         """Stop following the run and take the views away."""
@@ -70,6 +75,7 @@ class Panel(anywidget.AnyWidget):
     def _hear(self, _widget: Any, message: Any, _buffers: Any) -> None:
         """Take a front-end message; any thread may call this."""
         if message == {"op": "hello"}:
+            self._greeted = True
             self._feed.snapshot()
             return
         try:

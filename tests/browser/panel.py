@@ -83,7 +83,7 @@ class Panel:
         """Send a message to Claude."""
         self.box().fill(text)
         self.press("Send")
-        self.wait_text(text)
+        self.root.locator(".nbr-wait").last.wait_for()
 
 
 def requests(notebook: Notebook) -> list[dict[str, Any]]:

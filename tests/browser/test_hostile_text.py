@@ -50,15 +50,11 @@ def test_nothing_that_a_model_or_a_tool_says_runs_or_becomes_a_formula(
     lab: Lab,
 ) -> None:
     steered = Steered(lab, "hostile", REPLIES)
-    notebook_ = nbformat.read(lab.root / steered.name, 4)
-    notebook_.cells[0].source += ECHO
-    notebook_.cells[1].source = TOOLRUN.replace("--tools ", "--step --tools echo,")
-    notebook_.cells[1].source += f" --system-text {ATTACK!r}\n{ATTACK}"
-    notebook_.cells[1].source = notebook_.cells[1].source.replace(
-        f"--system-text {ATTACK!r}", "--system attack"
-    )
-    notebook_.cells[0].source += f"\nattack = {ATTACK!r}"
-    nbformat.write(notebook_, lab.root / steered.name)
+    source = nbformat.read(lab.root / steered.name, 4)
+    source.cells[0].source += f"{ECHO}\nattack = {ATTACK!r}"
+    first_line = TOOLRUN.replace("--tools ", "--step --system attack --tools echo,")
+    source.cells[1].source = f"{first_line}\n{ATTACK}"
+    nbformat.write(source, lab.root / steered.name)
     with lab.open(steered.name) as notebook:
         panel = Panel(notebook)
         notebook.run_all()

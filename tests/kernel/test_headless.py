@@ -127,7 +127,7 @@ def test_a_converted_page_shows_the_transcript_without_kernel_or_script(
 def test_the_lesson_passes_nbval_twice(tmp_path: Path) -> None:
     for _ in range(2):
         command = [sys.executable, "-m", "pytest", "--nbval", "-p", "no:cacheprovider"]
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - our own notebook
             [*command, str(NOTEBOOKS / "01_first_run.ipynb")],
             cwd=tmp_path,
             env={**os.environ, "PYTHONWARNINGS": "ignore"},
@@ -148,7 +148,7 @@ def test_importing_the_package_loads_no_heavy_module() -> None:
         "heavy = {'anthropic', 'httpx2', 'pydantic', 'IPython', 'anywidget'}; "
         "print(json.dumps(sorted(heavy & set(sys.modules))))"
     )
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - the code above
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout) == []
@@ -161,7 +161,7 @@ def test_every_public_name_is_there_and_sorted() -> None:
         "assert set(nbrunner.__all__) <= set(dir(nbrunner)); "
         "print([getattr(nbrunner, name) is not None for name in nbrunner.__all__])"
     )
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - the code above
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert "False" not in done.stdout

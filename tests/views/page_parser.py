@@ -5,21 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-OURS = frozenset(
-    "section div span details summary code pre i b button textarea".split()
-)
-MARKDOWN = frozenset(
-    "p br hr em strong s code pre blockquote ul ol li a h1 h2 h3 h4 h5 h6 "
-    "table thead tbody tr th td".split()
-)
-VOID = frozenset(("br", "hr"))
-PLAIN_ATTRIBUTES = frozenset(
-    "class open role aria-label aria-pressed title type rows placeholder hidden "
-    "data-key data-intent data-call data-note data-lm-suppress-shortcuts".split()
-)
+OURS = {
+    *("section", "div", "span", "details", "summary", "code", "pre", "i", "b"),
+    *("button", "textarea"),
+}
+MARKDOWN = {
+    *("p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote"),
+    *("ul", "ol", "li", "a", "h1", "h2", "h3", "h4", "h5", "h6"),
+    *("table", "thead", "tbody", "tr", "th", "td"),
+}
+VOID = {"br", "hr"}
+PLAIN_ATTRIBUTES = {
+    *("class", "open", "role", "title", "type", "rows", "placeholder", "hidden"),
+    *("aria-label", "aria-pressed", "data-key", "data-intent", "data-call"),
+    *("data-note", "data-lm-suppress-shortcuts"),
+}
 MARKDOWN_ATTRIBUTES = {
-    "a": frozenset(("href", "target", "rel")),
-    "ol": frozenset(("start",)),
+    "a": {"href", "target", "rel"},
+    "ol": {"start"},
 }
 SCHEMES = ("http:", "https:", "mailto:")
 
@@ -87,7 +90,7 @@ def strangers(page: Page) -> list[str]:
     for tag, attributes in page.elements:
         if tag not in OURS | MARKDOWN:
             found.append(f"<{tag}>")
-        allowed = PLAIN_ATTRIBUTES | MARKDOWN_ATTRIBUTES.get(tag, frozenset())
+        allowed = PLAIN_ATTRIBUTES | MARKDOWN_ATTRIBUTES.get(tag, set())
         found += [f"<{tag} {name}>" for name in attributes if name not in allowed]
         found += [f"url {url}" for url in [attributes.get("href")] if _is_bad(url)]
     return found

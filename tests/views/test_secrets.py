@@ -40,7 +40,10 @@ def test_a_key_in_any_place_is_not_shown(place: str, key: str) -> None:
 def test_half_a_key_at_the_edge_of_a_cut_is_not_shown(place: str, limit: int) -> None:
     key = KEYS["AWS"]
     for before in range(limit - len(key), limit, 4):
-        shown = shown_with(place, "so " * (before // 3) + "z" * (before % 3) + " " + key + " and more" * 9)
+        shown = shown_with(
+            place,
+            "so " * (before // 3) + "z" * (before % 3) + " " + key + " and more" * 9,
+        )
         assert leaked(shown, key[:6]) == []
 
 

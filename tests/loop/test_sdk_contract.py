@@ -1,0 +1,344 @@
+"""What our code relies on in the SDK, beyond what its documentation says.
+
+When one of these fails on a new SDK, read the code that names it before mending it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+import traceback
+from typing import Any
+
+import anthropic
+import httpx2
+import pydantic
+import pytest
+from anthropic import beta_tool
+from anthropic.lib.tools import (
+    BetaBuiltinFunctionTool,
+    BetaStreamingToolRunner,
+    BetaToolRunner,
+    ToolError,
+)
+
+from nbrunner.replay import cut, reply, say, use
+from tests.loop.toolkit import IMAGE, counted_tools
+from tests.loop.wire import Wire
+
+ADD = use("add", a=1, b=2)
+
+both_ways = pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
+
+
+def one_step(wire: Wire, tools: list[Any], *, stream: bool = False) -> Any:
+    """A runner for one request, as `Exchange` makes it."""
+    kind: Any = BetaStreamingToolRunner if stream else BetaToolRunner
+    return kind(
+        params={
+            "model": "claude-opus-5",
+            "max_tokens": 100,
+            "messages": [{"role": "user", "content": "1 + 2?"}],
+            "thread": False,
+        },
+        tools=tools,
+        client=wire.client,
+        options={},
+        max_iterations=1,
+    )
+
+
+def read(runner: Any, *, stream: bool) -> Any:
+    item = next(runner)
+    return item.get_final_message() if stream else item
+
+
+class Given(BetaBuiltinFunctionTool):
+    """A tool that notes the very objects it is given, and does as it is told."""
+
+    def __init__(self, result: Any = "so", name: str = "add") -> None:
+        self.inputs: list[object] = []
+        self._result, self._name = result, name
+
+    def to_dict(self) -> Any:
+        return {"name": self._name, "input_schema": {"type": "object"}}
+
+    def call(self, input: object) -> Any:  # noqa: A002 - the SDK names it so
+        self.inputs.append(input)
+        if isinstance(self._result, BaseException):
+            raise self._result
+        return self._result
+
+
+def result_of(tool: Any) -> dict[str, Any]:
+    runner = one_step(Wire([ADD]), [tool])
+    read(runner, stream=False)
+    block: dict[str, Any] = runner.generate_tool_call_response()["content"][0]
+    return block
+
+
+@both_ways
+def test_a_tool_is_given_the_very_input_object_that_its_block_holds(
+    stream: bool,
+) -> None:
+    tool = Given()
+    runner = one_step(Wire([ADD, say("and"), ADD]), [tool], stream=stream)
+    message = read(runner, stream=stream)
+    runner.generate_tool_call_response()
+    blocks = [block for block in message.content if block.type == "tool_use"]
+    assert list(map(id, tool.inputs)) == [id(block.input) for block in blocks]
+    assert tool.inputs[0] is not tool.inputs[1]
+
+
+def test_calls_run_one_after_another_in_the_model_s_order_in_the_asking_thread() -> None:
+    tool = Given()
+    runner = one_step(Wire([use("add", n=1), use("add", n=2), use("add", n=3)]), [tool])
+    read(runner, stream=False)
+    runner.generate_tool_call_response()
+    assert tool.inputs == [{"n": 1}, {"n": 2}, {"n": 3}]
+
+
+@both_ways
+def test_the_response_is_made_once_and_then_kept(stream: bool) -> None:
+    tool = Given()
+    runner = one_step(Wire([ADD]), [tool], stream=stream)
+    read(runner, stream=stream)
+    first = runner.generate_tool_call_response()
+    assert runner.generate_tool_call_response() is first
+    assert len(tool.inputs) == 1
+
+
+def test_a_tool_added_while_a_reply_is_handled_answers_its_calls() -> None:
+    wire, tool = Wire([use("ad")]), Given(name="ad")
+    runner = one_step(wire, [])
+    read(runner, stream=False)
+    runner.add_tools(tool)
+    assert runner.generate_tool_call_response()["content"][0]["content"] == "so"
+    runner.close()
+    assert len(wire.bodies) == 1
+
+
+def test_a_gate_is_sent_as_what_its_to_dict_says_and_nothing_of_it_is_sent_apart() -> (
+    None
+):
+    wire = Wire("3")
+    read(one_step(wire, [Given()]), stream=False)
+    assert "tools" not in wire.bodies[0]
+
+
+def test_an_unknown_tool_is_answered_with_one_sentence_and_a_warning() -> None:
+    runner = one_step(Wire([use("ad")]), [])
+    read(runner, stream=False)
+    with pytest.warns(UserWarning, match="Tool 'ad' not found in tool runner"):
+        response = runner.generate_tool_call_response()
+    assert response["content"][0]["content"] == "Error: Tool 'ad' not found"
+    assert response["content"][0]["is_error"] is True
+
+
+@pytest.mark.parametrize(
+    "content", ["bad", "", [{"type": "text", "text": "bad"}, IMAGE]]
+)
+def test_the_content_of_a_tool_error_is_sent_as_it_is_and_not_logged(
+    content: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    block = result_of(Given(ToolError(content)))
+    assert block == {
+        "type": "tool_result",
+        "tool_use_id": "toolu_01",
+        "content": content,
+        "is_error": True,
+    }
+    assert caplog.records == []
+
+
+def test_the_repr_of_any_other_error_is_cut_at_4096_and_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    block = result_of(Given(ValueError("x" * 10_000)))
+    assert block["content"] == repr(ValueError("x" * 10_000))[:4096]
+    (record,) = caplog.records
+    assert record.name == "anthropic.lib.tools._beta_runner"
+    assert record.levelno == logging.ERROR
+
+
+def test_an_error_whose_repr_raises_ends_the_loop() -> None:
+    class Mute(Exception):
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        result_of(Given(Mute()))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1)])
+def test_an_interrupt_inside_a_tool_goes_through(error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        result_of(Given(error))
+
+
+@pytest.mark.parametrize(
+    ("returned", "sent"),
+    [
+        ("text", "text"),
+        ("", ""),
+        ("half \ud83d", "half \N{REPLACEMENT CHARACTER}"),
+        ([], []),
+        (None, None),
+        ({"a": 1, "b": 2}, ["a", "b"]),
+        (["a", "b"], ["a", "b"]),
+        (b"ab", [97, 98]),
+        ({"a"}, ["a"]),
+        (({"type": "text", "text": "t"},), [{"type": "text", "text": "t"}]),
+    ],
+)
+def test_what_a_return_value_becomes(returned: Any, sent: Any) -> None:
+    block = result_of(Given(returned))
+    assert block["content"] == sent
+    assert "is_error" not in block
+
+
+@pytest.mark.parametrize("returned", [1, 1.5, True, object()])
+def test_what_cannot_be_iterated_becomes_a_type_error(returned: Any) -> None:
+    kind = type(returned).__name__
+    block = result_of(Given(returned))
+    assert block["content"] == f"TypeError(\"'{kind}' object is not iterable\")"
+    assert block["is_error"] is True
+
+
+def test_an_input_that_fails_validation_is_told_without_any_detail() -> None:
+    runner = one_step(Wire([use("add", a="one")]), counted_tools([]))
+    read(runner, stream=False)
+    block = runner.generate_tool_call_response()["content"][0]
+    assert block["content"] == "ValueError('Invalid arguments for function add')"
+
+
+def test_a_validation_error_of_the_tool_s_own_body_looks_the_same() -> None:
+    class City(pydantic.BaseModel):
+        name: str
+
+    @beta_tool
+    def find() -> str:
+        """Find a city."""
+        return City.model_validate({}).name
+
+    with pytest.raises(ValueError, match="Invalid arguments for function find") as seen:
+        find.call({})
+    assert isinstance(seen.value.__cause__, pydantic.ValidationError)
+    names = [frame.name for frame in traceback.extract_tb(seen.value.__cause__.__traceback__)]
+    assert names[-2:] == ["find", "model_validate"]
+
+
+@both_ways
+def test_the_sdk_sends_no_second_request_with_max_iterations_1(stream: bool) -> None:
+    wire = Wire([ADD], "3")
+    runner = one_step(wire, counted_tools([]), stream=stream)
+    read(runner, stream=stream)
+    runner.close()
+    assert list(runner) == []
+    assert len(wire.bodies) == 1
+
+
+@both_ways
+def test_closing_a_runner_runs_no_tool(stream: bool) -> None:
+    calls: list[Any] = []
+    runner = one_step(Wire([ADD]), counted_tools(calls), stream=stream)
+    read(runner, stream=stream)
+    runner.close()
+    assert calls == []
+
+
+def test_a_stream_that_ends_without_a_word_raises_nothing() -> None:
+    runner = one_step(Wire(cut([say("one two three four five six"), ADD], 6)), [], stream=True)
+    message = read(runner, stream=True)
+    assert message.stop_reason is None
+
+
+def test_a_connection_that_drops_in_a_stream_escapes_as_a_bare_httpx2_error() -> None:
+    runner = one_step(Wire(cut("one two three four five", 4, "drop")), [], stream=True)
+    with pytest.raises(httpx2.RemoteProtocolError) as caught:
+        read(runner, stream=True)
+    assert not isinstance(caught.value, anthropic.AnthropicError)
+
+
+def test_a_connection_that_drops_before_a_whole_reply_is_a_connection_error() -> None:
+    def refuse() -> httpx2.Response:
+        raise httpx2.ConnectError("refused")
+
+    with pytest.raises(anthropic.APIConnectionError) as caught:
+        read(one_step(Wire(faults={0: refuse}), []), stream=False)
+    assert isinstance(caught.value.__cause__, httpx2.ConnectError)
+
+
+def test_an_error_event_in_a_stream_has_the_status_the_stream_began_with() -> None:
+    replies = cut("one two three four five", 4, "overloaded_error")
+    runner = one_step(Wire(replies), [], stream=True)
+    with pytest.raises(anthropic.APIStatusError) as caught:
+        read(runner, stream=True)
+    assert caught.value.status_code == 200
+    assert caught.value.type == "overloaded_error"
+    assert not isinstance(caught.value, anthropic.InternalServerError)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"", json.JSONDecodeError),
+        (b"<html>", json.JSONDecodeError),
+        (b"{}", TypeError),
+        (b"[]", AttributeError),
+        (b'{"content": "hi"}', AttributeError),
+    ],
+)
+def test_a_reply_that_is_no_message_escapes_as_whatever_the_sdk_trips_over(
+    content: bytes, kind: type[Exception]
+) -> None:
+    def answer() -> httpx2.Response:
+        headers = {"content-type": "application/json"}
+        return httpx2.Response(200, content=content, headers=headers)
+
+    with pytest.raises(kind):
+        read(one_step(Wire(faults={0: answer}), []), stream=False)
+
+
+def test_text_that_is_not_utf_8_cannot_be_sent() -> None:
+    client = Wire("so").client
+    with pytest.raises(UnicodeEncodeError):
+        client.beta.messages.create(
+            model="claude-opus-5",
+            max_tokens=1,
+            messages=[{"role": "user", "content": "half \ud83d"}],
+        )
+
+
+def test_a_value_that_is_not_json_cannot_be_sent() -> None:
+    with pytest.raises(TypeError, match="JSON serializable"):
+        Wire("so").client.beta.messages.create(
+            model="claude-opus-5",
+            max_tokens=1,
+            messages=[{"role": "user", "content": object()}],  # type: ignore[typeddict-item]
+        )
+
+
+def test_the_first_container_of_a_conversation_is_kept() -> None:
+    wire = Wire(
+        reply(ADD, container={"id": "c1", "expires_at": "2026-12-01T00:00:00Z"}),
+        reply(ADD, container={"id": "c2", "expires_at": "2026-12-01T00:00:00Z"}),
+        "3",
+    )
+    runner = wire.client.beta.messages.tool_runner(
+        model="claude-opus-5",
+        max_tokens=9,
+        messages=[{"role": "user", "content": "1 + 2?"}],
+        tools=counted_tools([]),
+        thread=False,
+    )
+    runner.until_done()
+    assert [body.get("container") for body in wire.bodies] == [None, "c1", "c1"]
+
+
+def test_the_parameters_of_tool_runner_are_those_that_a_run_passes_on() -> None:
+    messages = anthropic.resources.beta.messages.Messages
+    known = set(inspect.signature(messages.tool_runner).parameters)
+    assert {"thread", "stream", "max_iterations", "tools", "system"} <= known
+    assert "temperature" not in known

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from nbrunner.core.edits import ToggleCache
+from nbrunner.panel.intents import (
+    LONGEST_MESSAGE,
+    IntentRefused,
+    obey,
+    read_intent,
+)
+from tests.views.runs import finished, use
+
+if TYPE_CHECKING:
+    from nbrunner.core.transcript import Transcript
+
+DONE = finished([use("get_weather", location="Paris")], "Done.").transcript
+
+
+class Recorder:
+    """A run that only writes down what it was asked."""
+
+    name = "run"
+
+    def __init__(self, transcript: Transcript, **changes: Any) -> None:
+        self.transcript = transcript.model_copy(update=changes)
+        self.asked: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+        self.notes = ["note_1"]
+
+    def __getattr__(self, name: str) -> Any:
+        def ask(*args: Any, **kwargs: Any) -> Any:
+            self.asked.append((name, args, kwargs))
+            return args[0] in self.notes if name == "withdraw" else None
+
+        return ask
+
+
+def asked(message: Any, transcript: Transcript = DONE, **changes: Any) -> Any:
+    run = Recorder(transcript, **changes)
+    obey(read_intent(message), run)
+    return run.asked
+
+
+def refusal(message: Any, transcript: Transcript = DONE, **changes: Any) -> str:
+    run = Recorder(transcript, **changes)
+    with pytest.raises(IntentRefused) as caught:
+        obey(read_intent(message), run)
+    is_only_a_question = all(name == "withdraw" for name, _, _ in run.asked)
+    assert is_only_a_question
+    return str(caught.value)
+
+
+BY = {"by": "person"}
+
+
+@pytest.mark.parametrize("name", ["pause", "resume", "step", "stop", "retry"])
+def test_a_button_asks_the_run_once_in_the_name_of_a_person(name: str) -> None:
+    assert asked({"intent": name}, status="running") == [(name, (), BY)]
+
+
+def test_stop_now_is_a_stop_that_does_not_wait() -> None:
+    expected = [("stop", (), {"now": True, **BY})]
+    assert asked({"intent": "stop_now"}, status="running") == expected
+
+
+def test_a_message_is_sent_as_it_was_typed() -> None:
+    text = "  two lines\n<b>with markup</b>  "
+    sent = asked({"intent": "send", "text": text})
+    assert sent == [("inject", (text,), BY)]
+
+
+def test_a_message_that_waits_is_withdrawn() -> None:
+    message = {"intent": "withdraw", "note": "note_1"}
+    assert asked(message) == [("withdraw", ("note_1",), BY)]
+
+
+def test_a_toggle_becomes_an_edit() -> None:
+    edited = asked({"intent": "toggle_cache", "call": "toolu_01"})
+    assert edited == [("submit", (ToggleCache("toolu_01"),), BY)]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        None,
+        "pause",
+        7,
+        [],
+        ["pause"],
+        b"pause",
+        {},
+        {"op": "hello", "intent": "pause"},
+        {"op": "goodbye"},
+        {"intent": None},
+        {"intent": 1},
+        {"intent": "PAUSE"},
+        {"intent": "start"},
+        {"intent": "__class__"},
+        {"intent": "submit", "edit": {"kind": "toggle_cache", "call_id": "x"}},
+        {"intent": "pause", "by": "code"},
+        {"intent": "pause", "text": "x"},
+        {"intent": "send"},
+        {"intent": "send", "text": None},
+        {"intent": "send", "text": 3},
+        {"intent": "send", "text": b"x"},
+        {"intent": "send", "text": ["x"]},
+        {"intent": "send", "text": ""},
+        {"intent": "send", "text": " \n\t\u00a0"},
+        {"intent": "send", "text": "\ud800"},
+        {"intent": "send", "text": "x" * (LONGEST_MESSAGE + 1)},
+        {"intent": "withdraw"},
+        {"intent": "withdraw", "note": {"id": "note_1"}},
+        {"intent": "toggle_cache"},
+        {"intent": "toggle_cache", "call": 1},
+        {"intent": "toggle_cache", "call": "toolu_01", "call_id": "toolu_02"},
+    ],
+    ids=lambda message: repr(message)[:60],
+)
+def test_what_the_panel_never_sends_is_refused(message: Any) -> None:
+    said = refusal(message, status="running")
+    assert said.startswith("The panel sent something it should not: ")
+    assert said.endswith(". Nothing was done.")
+
+
+def test_the_longest_message_is_taken() -> None:
+    ((_, (text,), _),) = asked({"intent": "send", "text": "x" * LONGEST_MESSAGE})
+    assert len(text) == LONGEST_MESSAGE
+
+
+def test_a_refusal_names_the_field() -> None:
+    said = refusal({"intent": "send", "text": 3})
+    assert said == (
+        "The panel sent something it should not: send text Input should be a valid "
+        "string. Nothing was done."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [
+        ("pause", "ready", "The run is not started: it cannot pause."),
+        ("pause", "paused", "The run is paused: it cannot pause."),
+        ("step", "finished", "The run is finished: it cannot step."),
+        ("stop", "ready", "The run is not started: it cannot stop."),
+        ("stop_now", "finished", "The run is finished: it cannot stop."),
+        (
+            "pause",
+            "failed",
+            "The run is waiting for you after a failure: it cannot pause.",
+        ),
+    ],
+)
+def test_a_stale_button_says_where_the_run_is(
+    name: str, status: str, said: str
+) -> None:
+    assert refusal({"intent": name}, status=status) == said
+
+
+def test_a_message_that_went_out_cannot_be_withdrawn() -> None:
+    said = refusal({"intent": "withdraw", "note": "note_99"})
+    assert said == "That message has gone out already."
+
+
+def test_an_unknown_call_cannot_be_marked() -> None:
+    said = refusal({"intent": "toggle_cache", "call": "toolu_99"})
+    assert said == "That call is no longer part of the conversation."

@@ -1,0 +1,305 @@
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from anthropic import beta_tool
+from comm.base_comm import BaseComm
+
+from nbrunner.panel.feed import Feed
+from nbrunner.replay import use
+from tests.panel.mini_dom import View, tree
+from tests.views.runs import finished, run_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from nbrunner import Run
+    from nbrunner.panel import Panel
+
+PATIENCE_S = 30
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+class RecordingComm(BaseComm):
+    """A comm whose other end is a view in this process."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.view = View()
+        self.arrived = threading.Condition()
+        self.breaks = False
+        super().__init__(*args, **kwargs)
+
+    def publish_msg(self, msg_type: str, data: Any = None, **_: Any) -> None:
+        if msg_type != "comm_msg" or data["method"] != "custom":
+            return
+        with self.arrived:
+            if self.breaks:
+                self.breaks = False
+                self.arrived.notify_all()
+                message = "the connection broke"
+                raise ConnectionError(message)
+            self.sent.append(data["content"])
+            self.view.take(data["content"])
+            self.arrived.notify_all()
+
+    def hear(self, content: Any) -> None:
+        """What the kernel does with a message of the front end."""
+        data = {"method": "custom", "content": content}
+        self.handle_msg({"content": {"data": data}, "buffers": []})
+
+    def shows(self, words: str) -> bool:
+        """Wait until the view shows these words."""
+        with self.arrived:
+            return self.arrived.wait_for(
+                lambda: words in self.view.root.text, PATIENCE_S
+            )
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Run], Panel]]:
+    """A panel on a run, over a comm that records; closed in the end."""
+    monkeypatch.setattr("comm.create_comm", RecordingComm)
+    panels: list[Panel] = []
+
+    def show(run: Run) -> Panel:
+        panels.append(run.show())
+        return panels[-1]
+
+    yield show
+    for panel in panels:
+        panel.close()
+    join_refreshing()
+
+
+def refreshing() -> list[threading.Thread]:
+    return [t for t in threading.enumerate() if t.name == "nbrunner-panel"]
+
+
+def join_refreshing() -> None:
+    for thread in refreshing():
+        thread.join(PATIENCE_S)
+
+
+class Door:
+    """A tool that stays inside until it is let out."""
+
+    def __init__(self) -> None:
+        self.entered, self.opened = threading.Event(), threading.Event()
+
+    def tool(self) -> Any:
+        @beta_tool
+        def wait() -> str:
+            """Wait."""
+            self.entered.set()
+            assert self.opened.wait(PATIENCE_S)
+            return "waited"
+
+        return wait
+
+
+@pytest.fixture
+def held() -> Iterator[tuple[Run, Door]]:
+    """A run that is inside a tool."""
+    door = Door()
+    run = run_of([use("wait")], "Done.", tools=[door.tool()]).start()
+    assert door.entered.wait(PATIENCE_S)
+    yield run, door
+    door.opened.set()
+    run.stop()
+    run.wait()
+
+
+Show = Any
+
+
+def test_a_hello_is_answered_with_a_snapshot(shown: Show) -> None:
+    panel = shown(finished("It is 20 degrees."))
+    assert panel.comm.sent == []
+    panel.comm.hear({"op": "hello"})
+    assert [message["op"] for message in panel.comm.sent] == ["snapshot"]
+    assert "It is 20 degrees." in panel.comm.view.root.text
+
+
+def test_a_running_run_is_followed_to_its_end(shown: Show, held: Any) -> None:
+    run, door = held
+    panel = shown(run)
+    panel.comm.hear({"op": "hello"})
+    door.opened.set()
+    run.wait()
+    assert panel.comm.shows("run done")
+    panel.comm.hear({"op": "hello"})
+    patched, snapshot = panel.comm.view.root, tree(panel.comm.sent[-1]["html"])
+    assert patched == snapshot
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ({"intent": "pause"}, "pause"),
+        ({"intent": "step"}, "step"),
+        ({"intent": "stop"}, "stop"),
+        ({"intent": "toggle_cache", "call": "toolu_01"}, "submit"),
+    ],
+)
+def test_a_click_is_put_in_the_inbox_and_nothing_else_is_done(
+    shown: Show, held: Any, message: Any, kind: str
+) -> None:
+    run, _ = held
+    before = run.transcript
+    shown(run).comm.hear(message)
+    assert [command.kind for command in run.transcript.asked] == [kind]
+    unchanged = {"asked": (), "refused": None}
+    assert run.transcript.model_copy(update=unchanged) == before
+
+
+def test_a_message_waits_for_the_next_request_and_goes_out(
+    shown: Show, held: Any
+) -> None:
+    run, door = held
+    panel = shown(run)
+    panel.comm.hear({"op": "hello"})
+    panel.comm.hear({"intent": "send", "text": "Be brief."})
+    assert [note.text for note in run.transcript.waiting] == ["Be brief."]
+    assert panel.comm.shows("goes out with the next request Be brief. Withdraw")
+    door.opened.set()
+    run.wait()
+    assert run.transcript.iterations[1].injected == ("Be brief.",)
+
+
+def test_a_message_is_withdrawn(shown: Show, held: Any) -> None:
+    run, _ = held
+    note = run.inject("Be brief.")
+    shown(run).comm.hear({"intent": "withdraw", "note": note.id})
+    assert run.transcript.waiting == ()
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ({"intent": "send", "text": ""}, "The panel sent something it should not"),
+        ({"intent": "withdraw", "note": "note_0"}, "That message has gone out already"),
+        ({"intent": "pause"}, "The run is finished: it cannot pause."),
+        # Space to Python, and not to the pattern that the message has to match.
+        ({"intent": "send", "text": "\x1c"}, "The message is empty"),
+    ],
+)
+def test_a_refusal_is_told_to_the_view(shown: Show, message: Any, said: str) -> None:
+    run = finished("Hi.")
+    before = run.transcript
+    panel = shown(run)
+    panel.comm.hear(message)
+    assert panel.comm.sent[-1]["op"] == "refused"
+    assert panel.comm.sent[-1]["reason"].startswith(said)
+    assert run.transcript == before
+
+
+def test_a_stale_retry_sends_nothing_and_is_refused_in_the_bar(shown: Show) -> None:
+    run = finished("Hi.")
+    panel = shown(run)
+    panel.comm.hear({"op": "hello"})
+    panel.comm.hear({"intent": "retry"})
+    assert panel.comm.shows("only a failed request can be retried")
+    assert len(run.transcript.iterations) == 1
+    assert run.transcript.status == "finished"
+
+
+def test_clicks_may_come_from_any_thread(shown: Show, held: Any) -> None:
+    run, _ = held
+    panel = shown(run)
+    message = {"intent": "send", "text": "Hello."}
+    threads = [
+        threading.Thread(target=panel.comm.hear, args=(message,)) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+    assert len({note.id for note in run.transcript.waiting}) == 8
+
+
+def test_a_snapshot_is_pushed_only_until_a_view_has_said_hello(shown: Show) -> None:
+    panel = shown(finished("Hi."))
+    panel.push()
+    assert len(panel.comm.sent) == 1
+    panel.comm.hear({"op": "hello"})
+    panel.push()
+    assert len(panel.comm.sent) == 2
+
+
+def test_closing_tells_the_last_news_and_stops_following(
+    shown: Show, held: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, door = held
+    panel = shown(run)
+    comm = panel.comm
+    comm.hear({"op": "hello"})
+    monkeypatch.setattr("nbrunner.panel.widget._REFRESH_S", PATIENCE_S)
+    run.inject("The last news.")
+    panel.close()
+    panel.close()
+    assert "The last news." in comm.view.root.text
+    join_refreshing()
+    assert refreshing() == []
+    told = len(comm.sent)
+    door.opened.set()
+    run.wait()
+    panel.push()
+    assert len(comm.sent) == told
+
+
+def test_a_panel_that_breaks_does_not_break_its_run(
+    shown: Show, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: Any) -> None:
+        message = "a broken listener"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(Feed, "note", broken)
+    run = run_of("Hi.")
+    shown(run)
+    run.wait()
+    assert run.stopped_by == "end_turn"
+    assert "a broken listener" in caplog.text
+
+
+def test_a_message_that_is_lost_does_not_end_the_refreshing(
+    shown: Show, held: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    run, _ = held
+    panel = shown(run)
+    panel.comm.breaks = True
+    comm = panel.comm
+    run.inject("Lost.")
+    with comm.arrived:
+        assert comm.arrived.wait_for(lambda: not comm.breaks, PATIENCE_S)
+    run.inject("Not lost.")
+    with comm.arrived:
+        assert comm.arrived.wait_for(lambda: comm.sent, PATIENCE_S)
+    assert comm.sent[0]["seq"] == 2
+    assert "the panel could not be refreshed" in caplog.text
+
+
+def test_it_shows_itself_as_a_widget_and_as_text(shown: Show) -> None:
+    run = finished("It is 20 degrees.")
+    data, _ = shown(run)._repr_mimebundle_()
+    assert data["text/plain"] == run.to_text()
+    assert data[WIDGET]["model_id"]
+    assert "0x" not in data["text/plain"]
+
+
+def test_a_panel_brings_its_script_and_its_style(shown: Show) -> None:
+    panel = shown(run_of("Hi."))
+    state = panel.get_state()
+    assert "export default" in state["_esm"]
+    assert ".nbr" in state["_css"]
+    assert not [name for name in state if "transcript" in name]
+
+
+def test_showing_a_run_starts_nothing(shown: Show) -> None:
+    run = run_of("Hi.")
+    shown(run).comm.hear({"op": "hello"})
+    assert run.transcript.status == "ready"
+    assert not run.is_running

@@ -11,8 +11,8 @@ NO_KEYS   := env -u ANTHROPIC_API_KEY -u ANTHROPIC_AUTH_TOKEN
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo lab test fresh lint types walls unit notebooks browser coverage \
-        test-lowest constraints clean
+.PHONY: help demo lab test fresh lint types walls unit notebooks outputs browser \
+        coverage test-lowest constraints clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -46,6 +46,10 @@ unit: $(INSTALLED)  ## Run the tests that need no browser
 notebooks: $(INSTALLED)  ## Run the notebooks and compare their saved outputs
 	$(NO_KEYS) $(COVERAGE) run -m pytest --nbval --nbval-current-env \
 	    --junitxml=$(REPORTS)/notebooks.xml notebooks/*.ipynb
+
+outputs: $(INSTALLED)  ## Run the notebooks anew and keep their outputs
+	$(NO_KEYS) $(PYTHON) -m nbconvert --to notebook --execute --inplace \
+	    --ExecutePreprocessor.record_timing=False notebooks/*.ipynb
 
 browser: $(INSTALLED)  ## Run the tests in a real JupyterLab and Chromium
 	NBRUNNER_BROWSER="$$(PATH="$(VENV)/bin:$$PATH" scripts/find_browser)" && \

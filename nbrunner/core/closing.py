@@ -16,7 +16,8 @@ from nbrunner.core.events import (
     ResultsFinished,
     RunFinished,
 )
-from nbrunner.core.request import error_result
+from nbrunner.core.blocks import tool_uses
+from nbrunner.core.request import result_of
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Block
@@ -47,7 +48,10 @@ def closing_events(transcript: Transcript, stopped_by: str = "person") -> list[E
         for call in iteration.tool_calls
         if not call.is_answered
     ]
-    message = {"role": "user", "content": [_result(c) for c in iteration.tool_calls]}
+    uses = tool_uses(iteration.blocks)
+    calls = zip(uses, iteration.tool_calls, strict=True)
+    content = [_result(use, call) for use, call in calls]
+    message = {"role": "user", "content": content}
     results = ResultsFinished(iteration=iteration.index, message=message)
     return [*interrupted, results, finished]
 
@@ -78,9 +82,7 @@ def _why(call: ToolCall) -> str:
     return INTERRUPTED if call.status == "running" else NOT_RUN
 
 
-def _result(call: ToolCall) -> Block:
+def _result(use: Block, call: ToolCall) -> Block:
     if not call.is_answered:
-        return error_result(call.id, _why(call))
-    if call.is_error:
-        return error_result(call.id, call.result)
-    return {"type": "tool_result", "tool_use_id": call.id, "content": call.result}
+        return result_of(use, _why(call), is_error=True)
+    return result_of(use, call.result, is_error=call.is_error)

@@ -135,17 +135,17 @@ def with_open_calls_closed(
     last = messages[-1] if messages else None
     if last is None or last["role"] != "assistant":
         return messages
-    results = [error_result(use["id"], why) for use in tool_uses(content_of(last))]
+    uses = tool_uses(content_of(last))
+    results = [result_of(use, why, is_error=True) for use in uses]
     if not results:
         return messages
     return (*messages, {"role": "user", "content": results})
 
 
-def error_result(call_id: str, content: Any) -> Block:
-    """A `tool_result` block that the model reads as an error."""
-    return {
-        "type": "tool_result",
-        "tool_use_id": call_id,
-        "content": content,
-        "is_error": True,
-    }
+def result_of(use: Block, content: JSON, *, is_error: bool) -> Block:
+    """The `tool_result` block that answers a `tool_use` block."""
+    block = {"type": "tool_result", "tool_use_id": use["id"], "content": content}
+    if use.get("toolset_name"):
+        # The API wants it back: it tells apart what two toolsets call the same.
+        block["toolset_name"] = use["toolset_name"]
+    return {**block, "is_error": True} if is_error else block

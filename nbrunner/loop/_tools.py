@@ -33,7 +33,12 @@ from nbrunner.loop.invalid_input import (
     validation_trace,
 )
 from nbrunner.loop.prints import caught_prints
-from nbrunner.loop.results import content_of_return, sdk_content_of_return, shown
+from nbrunner.loop.results import (
+    content_of_error,
+    content_of_return,
+    sdk_content_of_return,
+    shown,
+)
 from nbrunner.loop.tracebacks import FrameName, tool_traceback
 
 if TYPE_CHECKING:
@@ -116,10 +121,14 @@ class Gate(BetaBuiltinFunctionTool):
         return _Result("ok", content, remark=remark)
 
     def _content_of(self, value: Any) -> tuple[Any, str | None]:
-        as_content = (
-            sdk_content_of_return if self._desk.sdk_texts else content_of_return
-        )
-        return as_content(value, self.name)
+        if self._desk.sdk_texts:
+            return sdk_content_of_return(value, self.name)
+        return content_of_return(value, self.name)
+
+    def _content_of_error(self, error: ToolError) -> tuple[Any, str | None]:
+        if self._desk.sdk_texts:
+            return sdk_content_of_return(error.content, self.name)
+        return content_of_error(error.content, self.name)
 
     def _failed(self, error: Exception) -> _Result:
         if (invalid := rejected_input(error)) is not None:
@@ -130,7 +139,7 @@ class Gate(BetaBuiltinFunctionTool):
                 return _Result("invalid", well_formed(sentence), trace, remark)
             return _Result("invalid", _sdk_error_text(error), trace)
         if isinstance(error, ToolError):
-            content, changed = content_of_return(error.content, self.name)
+            content, changed = self._content_of_error(error)
             return _Result("error", content, self._traceback(error), changed)
         return _Result("error", _sdk_error_text(error), self._traceback(error))
 

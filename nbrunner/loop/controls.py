@@ -69,7 +69,7 @@ class Controls:
         self.is_paused = True
         self._pen.write(Halted(why=why))
         while self.is_paused:
-            self._inbox.wait()
+            self._inbox.wait(unless=lambda: self._pen.is_taken)
             self.listen()
             if self.stopping:
                 raise StopAsked
@@ -85,6 +85,10 @@ class Controls:
         for command, by in [*self._deferred, *self._inbox.take()]:
             if isinstance(command, Submit):
                 self._edit(command, by)
+
+    def wake(self) -> None:
+        """End a wait whose driver has been left."""
+        self._inbox.stir()
 
     def _obey(self, command: Command, by: By) -> None:
         match command:

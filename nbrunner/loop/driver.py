@@ -93,9 +93,11 @@ class Driver:
             self._finish("person")
         except Left:
             return
-        except BaseException:
+        except Exception:
             self.leave("error")
             raise
+        except BaseException:  # noqa: BLE001 - a toolset was interrupted
+            self.leave()
 
     def leave(self, stopped_by: str = "person") -> None:
         """Close what is open, and end: now, and from any thread.
@@ -109,6 +111,7 @@ class Driver:
             return closing_events(self._transcript, stopped_by)
 
         self._pen.take(last_words)
+        self._controls.wake()
 
     def _finish(self, stopped_by: str) -> None:
         with self._pen.held():

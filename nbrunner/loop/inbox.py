@@ -7,6 +7,8 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nbrunner.core.commands import By, Command
 
 
@@ -30,7 +32,16 @@ class Inbox:
             self._commands.clear()
             return commands
 
-    def wait(self) -> None:
-        """Wait until something is there; it stays for `take`."""
+    def wait(self, unless: Callable[[], bool]) -> None:
+        """Wait until something is there, which stays for `take`.
+
+        Args:
+            unless: Whether to give up; asked again at each `stir`.
+        """
         with self._arrived:
-            self._arrived.wait_for(lambda: bool(self._commands))
+            self._arrived.wait_for(lambda: bool(self._commands) or unless())
+
+    def stir(self) -> None:
+        """Let those who wait look whether they are to give up."""
+        with self._arrived:
+            self._arrived.notify_all()

@@ -88,11 +88,14 @@ class Pen:
 
     A tool cannot be killed. A driver that is left behind in one loses its pen: it can
     neither write nor take what is meant for the next driver.
+
+    Attributes:
+        is_taken: Whether it was taken away.
     """
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._is_taken = False
+        self.is_taken = False
 
     @property
     def transcript(self) -> Transcript:
@@ -107,7 +110,7 @@ class Pen:
             Left: The pen was taken away.
         """
         with self._ledger.lock:
-            if self._is_taken:
+            if self.is_taken:
                 raise Left
             yield
 
@@ -123,7 +126,7 @@ class Pen:
     def take(self, last_words: Callable[[], Iterable[Event]]) -> None:
         """Take the pen away, after some last events; nothing if it was before."""
         with self._ledger.lock:
-            if not self._is_taken:
+            if not self.is_taken:
                 for event in last_words():
                     self._ledger.write(event)
-                self._is_taken = True
+                self.is_taken = True

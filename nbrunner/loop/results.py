@@ -55,6 +55,23 @@ def content_of_return(value: Any, tool: str) -> tuple[Any, str | None]:
     return _as_json(value, tool, _kind(value))
 
 
+def content_of_error(content: Any, tool: str) -> tuple[Any, str | None]:
+    """The `content` to send for that of a `ToolError`, and what was changed.
+
+    The API takes text only in the result of a failed call, and some of it; the SDK
+    sends a tool's own error as it is.
+    """
+    sent, remark = content_of_return(content, tool)
+    if isinstance(sent, list):
+        texts = [b for b in sent if b["type"] == "text" and b.get("text")]
+        if len(texts) < len(sent):
+            remark = "an error takes text only; the other blocks were left out"
+        sent = texts
+    if not sent:
+        return f"{tool} failed and gave no reason.", remark or "failed without a word"
+    return sent, remark
+
+
 def sdk_content_of_return(value: Any, tool: str) -> tuple[Any, str | None]:
     """The `content` that the SDK itself makes of a return value.
 

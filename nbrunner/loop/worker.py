@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import math
 import threading
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nbrunner.loop.driver import Driver
+
+_HEARTBEAT_S = 0.2
+"""How soon a wait notices an interrupt, at the latest."""
 
 
 class Worker:
@@ -23,7 +28,7 @@ class Worker:
     """
 
     def __init__(self, driver: Driver) -> None:
-        self.error: BaseException | None = None
+        self.error: Exception | None = None
         self._driver = driver
         self._finished = threading.Event()
         self._lock = threading.Lock()
@@ -54,7 +59,14 @@ class Worker:
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Block until the run ends; False if the time ran out first."""
-        return self._finished.wait(timeout_s)
+        deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
+        while not self._finished.is_set():
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                return False
+            # A signal that arrives just before a wait does not end it.
+            self._finished.wait(min(left_s, _HEARTBEAT_S))
+        return True
 
     async def finished(self) -> None:
         """Wait for the end without blocking the event loop."""
@@ -72,7 +84,7 @@ class Worker:
     def _work(self) -> None:
         try:
             self._driver.drive()
-        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+        except Exception as error:  # noqa: BLE001 - raised again by who waits
             self.error = error
         finally:
             self._finish()

@@ -29,11 +29,23 @@ def broken_rule(body: dict[str, Any]) -> str | None:
             return f"turn {place} is empty"
         if any(b["type"] == "text" and not b["text"] for b in blocks):
             return f"turn {place} has an empty text"
+        if any(silent_error(block) for block in blocks):
+            return f"turn {place} has an error result without text"
         before = turns[place - 1][1] if place else []
         problem = unpaired(before, blocks) or (unpaired(blocks, []) if is_last else "")
         if problem:
             return f"turn {place}: {problem}"
     return None
+
+
+def silent_error(block: Any) -> bool:
+    """Whether a block is an error result that is not made of text, or of none."""
+    if not block.get("is_error"):
+        return False
+    content = block.get("content")
+    if isinstance(content, str) or not content:
+        return not content
+    return any(inner["type"] != "text" or not inner["text"] for inner in content)
 
 
 def joined(messages: list[Any]) -> list[tuple[str, list[Any]]]:

@@ -69,3 +69,14 @@ def in_another_thread(action: Callable[[], object]) -> None:
 
 def assert_the_api_takes_all(wire: Wire) -> None:
     assert [broken_rule(body) for body in wire.bodies] == [None] * len(wire.bodies)
+
+
+def workers() -> list[threading.Thread]:
+    """The threads of all runs that are at work, or left behind."""
+    return [t for t in threading.enumerate() if t.name == "nbrunner-run"]
+
+
+def join(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive(), "it did not come back"

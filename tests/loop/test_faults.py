@@ -524,9 +524,7 @@ def test_what_the_sdk_cannot_send_is_told_and_nothing_goes_out(
 
 
 def test_more_tokens_than_a_plain_request_may_ask_for_are_told() -> None:
-    run = Run(
-        client=Wire("x").client, messages="?", stream=False, max_tokens=1_000_000
-    )
+    run = Run(client=Wire("x").client, messages="?", stream=False, max_tokens=1_000_000)
     run.wait(20)
     failure = failure_at(run, 0)
     assert "Streaming is required" in failure.message

@@ -49,6 +49,7 @@ CITED = {
         }
     ],
 }
+LOOK = {"type": "text", "text": "look:"}
 FUTURE = {"type": "hologram", "frames": [{"x": 1.0, "y": None}], "depth": {"k": []}}
 CONTAINER = {"id": "container_1", "expires_at": "2026-12-01T00:00:00Z"}
 COMPACTED = {"type": "compaction", "content": "They added.", "encrypted_content": "E="}
@@ -63,10 +64,7 @@ EQUAL: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
         {},
     ),
     "an error of 10,000 characters": (([use("fail", how="at length")], "Oh."), {}),
-    "an error in words and pictures": (
-        ([use("fail", how="in words"), use("fail", how="in pictures")], "Oh."),
-        {},
-    ),
+    "an error in the tool's own words": (([use("fail", how="in words")], "Oh."), {}),
     "thinking": (
         ([think("Add?", "c2ln"), say("So."), ADD], [think("3", "c2k="), say("3")]),
         {"thinking": {"type": "adaptive"}},
@@ -236,7 +234,9 @@ def request(told: Told, params: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def sdk_alone(replies: tuple[Any, ...], params: dict[str, Any], *, stream: bool) -> Told:
+def sdk_alone(
+    replies: tuple[Any, ...], params: dict[str, Any], *, stream: bool
+) -> Told:
     """The oracle: the SDK's runner, with nothing of ours but the transport."""
     told, wire = Told(), Wire(*replies)
     runner = wire.client.beta.messages.tool_runner(
@@ -286,7 +286,9 @@ def differences(ours: Any, theirs: Any, path: str = "") -> list[tuple[str, Any, 
             for n, pair in enumerate(zip(ours, theirs, strict=True))
             for difference in differences(*pair, f"{path}[{n}]")
         ]
-    return [] if ours == theirs and type(ours) is type(theirs) else [(path, ours, theirs)]
+    return (
+        [] if ours == theirs and type(ours) is type(theirs) else [(path, ours, theirs)]
+    )
 
 
 @both_ways
@@ -337,7 +339,15 @@ def test_of_two_tools_with_one_name_both_are_sent_and_the_last_one_runs(
     assert ours.bodies[1]["messages"][-1]["content"][0]["content"] == "-1"
 
 
-MARKED: dict[str, tuple[Any, list[tuple[str, str]]]] = {
+MARKED: dict[str, tuple[Any, list[tuple[Any, Any]]]] = {
+    "an error in pictures": (
+        use("fail", how="in pictures"),
+        [([LOOK], [LOOK, IMAGE])],
+    ),
+    "an error without a word": (
+        use("fail", how="without a word"),
+        [("fail failed and gave no reason.", "")],
+    ),
     "an input of the wrong type": (
         use("add", a="one", b=2),
         [
@@ -370,19 +380,19 @@ MARKED: dict[str, tuple[Any, list[tuple[str, str]]]] = {
     ),
     "a dict returned": (
         use("echo", value={"a": 1, "b": [2]}),
-        [('{"a":1,"b":[2]}', ["a", "b"])],  # type: ignore[list-item]
+        [('{"a":1,"b":[2]}', ["a", "b"])],
     ),
     "a list of texts returned": (
         use("echo", value=["a", "b"]),
-        [('["a","b"]', ["a", "b"])],  # type: ignore[list-item]
+        [('["a","b"]', ["a", "b"])],
     ),
     "a number returned": (
         use("echo", value=42),
-        [("42", "TypeError(\"'int' object is not iterable\")"), ("absent", True)],  # type: ignore[list-item]
+        [("42", "TypeError(\"'int' object is not iterable\")"), ("absent", True)],
     ),
     "None returned": (
         use("echo", value=None),
-        [("echo returned None: it gave no result.", None)],  # type: ignore[list-item]
+        [("echo returned None: it gave no result.", None)],
     ),
 }
 

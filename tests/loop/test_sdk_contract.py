@@ -91,7 +91,9 @@ def test_a_tool_is_given_the_very_input_object_that_its_block_holds(
     assert tool.inputs[0] is not tool.inputs[1]
 
 
-def test_calls_run_one_after_another_in_the_model_s_order_in_the_asking_thread() -> None:
+def test_calls_run_one_after_another_in_the_model_s_order_in_the_asking_thread() -> (
+    None
+):
     tool = Given()
     runner = one_step(Wire([use("add", n=1), use("add", n=2), use("add", n=3)]), [tool])
     read(runner, stream=False)
@@ -225,7 +227,9 @@ def test_a_validation_error_of_the_tool_s_own_body_looks_the_same() -> None:
     with pytest.raises(ValueError, match="Invalid arguments for function find") as seen:
         find.call({})
     assert isinstance(seen.value.__cause__, pydantic.ValidationError)
-    names = [frame.name for frame in traceback.extract_tb(seen.value.__cause__.__traceback__)]
+    names = [
+        frame.name for frame in traceback.extract_tb(seen.value.__cause__.__traceback__)
+    ]
     assert names[-2:] == ["find", "model_validate"]
 
 
@@ -249,7 +253,9 @@ def test_closing_a_runner_runs_no_tool(stream: bool) -> None:
 
 
 def test_a_stream_that_ends_without_a_word_raises_nothing() -> None:
-    runner = one_step(Wire(cut([say("one two three four five six"), ADD], 6)), [], stream=True)
+    runner = one_step(
+        Wire(cut([say("one two three four five six"), ADD], 6)), [], stream=True
+    )
     message = read(runner, stream=True)
     assert message.stop_reason is None
 

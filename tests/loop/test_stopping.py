@@ -21,16 +21,29 @@ from nbrunner.core.events import (
 )
 from nbrunner.errors import RunInterrupted, WaitInterrupted
 from nbrunner.loop.interrupts import Interrupts
-from nbrunner.replay import say, think, use
-from tests.loop.steering import Followed, assert_the_api_takes_all, in_another_thread
+from nbrunner.replay import fail, say, think, use
+from tests.loop.steering import (
+    Followed,
+    assert_the_api_takes_all,
+    in_another_thread,
+    join,
+    workers,
+)
 from tests.loop.toolkit import counted_tools
 from tests.loop.wire import Door, Wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ADD = use("add", a=1, b=2)
 TEN = "one two three four five six seven eight nine ten"
+
+
+@pytest.fixture(autouse=True)
+def nobody_left_behind() -> Iterator[None]:
+    yield
+    join(workers())
+
 
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 
@@ -199,9 +212,7 @@ def test_what_was_asked_during_the_last_reply_is_not_left_over_for_the_next_star
 def test_leaving_a_tool_that_does_not_return_ends_the_run_at_once(stream: bool) -> None:
     calls: list[str] = []
     door = Door()
-    wire = Wire(
-        [ADD, use("linger", name="a"), ADD], [say("Going on."), ADD], "Done."
-    )
+    wire = Wire([ADD, use("linger", name="a"), ADD], [say("Going on."), ADD], "Done.")
     run = Run(
         client=wire.client,
         tools=[doored_tool(door, calls), *counted_tools(calls)],
@@ -223,11 +234,8 @@ def test_leaving_a_tool_that_does_not_return_ends_the_run_at_once(stream: bool) 
     assert_the_api_takes_all(wire)
     # The tool comes back at last, into a run that has gone on without it.
     before = run.transcript
-    workers = [t for t in threading.enumerate() if t.name == "nbrunner-run"]
     door.open()
-    for worker in workers:
-        worker.join(20)
-        assert not worker.is_alive()
+    join(workers())
     assert run.transcript is before
     late = followed.events[told:]
     assert not [e for e in late if getattr(e, "call_id", None) == second.id]
@@ -242,15 +250,14 @@ def test_a_driver_left_behind_takes_nothing_that_is_meant_for_the_next() -> None
     run = Run(client=wire.client, tools=[doored_tool(stuck, calls)], messages="?")
     run.start()
     stuck.wait_until_reached()
-    left = [t for t in threading.enumerate() if t.name == "nbrunner-run"]
+    left = workers()
     run.stop(now=True)
     followed = Followed(run)
     run.start()
     later.wait_until_reached()
     run.pause()
     stuck.open()
-    for thread in left:
-        thread.join(20)
+    join(left)
     later.open()
     followed.wait_for("halted", why="paused")
     run.resume()
@@ -279,22 +286,19 @@ def test_leaving_in_mid_stream_drops_the_half_reply() -> None:
     run = Run(client=wire.client, messages="?")
     run.start()
     door.wait_until_reached()
-    workers = [t for t in threading.enumerate() if t.name == "nbrunner-run"]
+    left = workers()
     in_another_thread(lambda: run.stop(now=True))
     run.wait(20)
     (failure,) = run.transcript.iterations[0].failures
     assert (failure.kind, run.stopped_by) == ("stopped", "person")
     door.open()
-    for worker in workers:
-        worker.join(20)
+    join(left)
     assert run.transcript.iterations[0].failures == (failure,)
     run.start().wait(20)
     assert run.text == "Done."
 
 
 def test_leaving_during_a_retry_tells_of_that_attempt_too() -> None:
-    from nbrunner.replay import fail  # noqa: PLC0415
-
     door = Door()
     wire = Wire(fail(529), TEN, "Done.", doors={(1, 0): door})
     run = Run(client=wire.client, messages="?")
@@ -381,12 +385,12 @@ def by_await(run: Run) -> object:
 
 
 INTERRUPTED_WAIT = (RunInterrupted, WaitInterrupted)
-either_wait = pytest.mark.parametrize("join", [by_wait, by_await])
+either_wait = pytest.mark.parametrize("wait", [by_wait, by_await])
 
 
 @either_wait
 def test_the_first_interrupt_stops_at_the_next_safe_point(
-    join: Callable[[Run], object],
+    wait: Callable[[Run], object],
 ) -> None:
     calls: list[str] = []
     door = Door()
@@ -404,20 +408,20 @@ def test_the_first_interrupt_stops_at_the_next_safe_point(
     helper.start()
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(INTERRUPTED_WAIT, match=r"run\.start\(\) continues it"):
-        join(run)
+        wait(run)
     helper.join(20)
     assert signal.getsignal(signal.SIGINT) is before
     assert run.stopped_by == "person"
     results = [call.result for call in run.transcript.iterations[0].tool_calls]
     assert results == ["a at last", NOT_RUN]
     # Nothing interrupts the next wait, nor a wait for what has ended.
-    join(run)
+    wait(run)
     go_on(run)
     assert_the_api_takes_all(wire)
 
 
 @either_wait
-def test_the_second_interrupt_leaves_at_once(join: Callable[[Run], object]) -> None:
+def test_the_second_interrupt_leaves_at_once(wait: Callable[[Run], object]) -> None:
     calls: list[str] = []
     door = Door()
     wire = Wire([use("linger", name="a"), use("linger", name="b")], "Going on.")
@@ -433,7 +437,7 @@ def test_the_second_interrupt_leaves_at_once(join: Callable[[Run], object]) -> N
     helper = threading.Thread(target=person)
     helper.start()
     with pytest.raises(INTERRUPTED_WAIT):
-        join(run)
+        wait(run)
     helper.join(20)
     results = [call.result for call in run.transcript.iterations[0].tool_calls]
     assert results == [INTERRUPTED, NOT_RUN]
@@ -483,7 +487,10 @@ def test_waits_that_end_in_any_order_leave_the_handler_they_found(
 ) -> None:
     heard: list[str] = []
     before = signal.getsignal(signal.SIGINT)
-    waits = [Interrupts(lambda: heard.append("a")), Interrupts(lambda: heard.append("b"))]
+    waits = [
+        Interrupts(lambda: heard.append("a")),
+        Interrupts(lambda: heard.append("b")),
+    ]
     for wait in waits:
         wait.__enter__()
     signal.raise_signal(signal.SIGINT)
@@ -539,7 +546,9 @@ def test_a_wait_that_runs_out_of_time_leaves_the_run_going() -> None:
 
 
 def test_a_call_is_announced_before_it_runs_and_told_once_when_it_has() -> None:
-    run = Run(client=Wire([ADD, ADD], "3").client, tools=counted_tools([]), messages="?")
+    run = Run(
+        client=Wire([ADD, ADD], "3").client, tools=counted_tools([]), messages="?"
+    )
     followed = Followed(run)
     run.wait(20)
     started = [event.call_id for event in followed.of(CallStarted)]

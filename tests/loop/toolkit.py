@@ -56,6 +56,7 @@ ERRORS: dict[str, Callable[[], Exception]] = {
     "oddly": lambda: OddlyNamed("a", 2),
     "by lone surrogate": lambda: ValueError("half \ud83d of it"),
     "in words": lambda: ToolError("Ask for a city in Europe."),
+    "without a word": lambda: ToolError(""),
     "in pictures": lambda: ToolError([{"type": "text", "text": "look:"}, IMAGE]),
 }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from anthropic import beta_tool
 from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 from nbrunner import replay
 from nbrunner.replay import say, script, use
@@ -32,8 +33,9 @@ def plain_function(location: str) -> str:
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
     InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance()
-    shell.history_manager.enabled = False
+    # No history: its database would be one file for all test runs of a machine.
+    config = Config({"HistoryManager": {"enabled": False}})
+    shell = InteractiveShell.instance(config=config)
     replies = replay.play(
         script(use("get_weather", location="Paris"), say("It is sunny."))
     )

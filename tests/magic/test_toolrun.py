@@ -156,8 +156,10 @@ def test_help_lists_the_options(
         (f"{FIRST_LINE}\n  \n", "The cell has no message below its first line."),
         (
             "%%toolrun --tools get_wether --client replies\nHi",
-            "--tools get_wether: no variable of that name is in the notebook. "
-            "Did you mean get_weather? Run the cell that defines it",
+            (
+                "--tools get_wether: no variable of that name is in the notebook. "
+                "Did you mean get_weather? Run the cell that defines it"
+            ),
         ),
         (
             "%%toolrun --tools zzz --client replies\nHi",
@@ -165,9 +167,11 @@ def test_help_lists_the_options(
         ),
         (
             "%%toolrun --tools plain_function --client replies\nHi",
-            "plain_function is a plain function, so Claude has no schema for it. "
-            "Put @beta_tool above its def (from anthropic import beta_tool), or pass "
-            "beta_tool(plain_function).",
+            (
+                "plain_function is a plain function, so Claude has no schema for it. "
+                "Put @beta_tool above its def (from anthropic import beta_tool), or pass "
+                "beta_tool(plain_function)."
+            ),
         ),
         (
             "%%toolrun --tools polite --client replies\nHi",
@@ -175,8 +179,10 @@ def test_help_lists_the_options(
         ),
         (
             f"{FIRST_LINE} --system polit\nHi",
-            "--system polit: no variable of that name is in the notebook. "
-            "Did you mean polite?",
+            (
+                "--system polit: no variable of that name is in the notebook. "
+                "Did you mean polite?"
+            ),
         ),
         (f"{FIRST_LINE} --system settings\nHi", "that variable holds a dict"),
         (f"{FIRST_LINE} --system polite --system-text x\nHi", "not both"),

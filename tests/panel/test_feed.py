@@ -1,13 +1,24 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from nbrunner.core.edits import ToggleCache
-from nbrunner.core.events import BlockGrew, EditApplied, Event, IterationStarted
+from nbrunner.core.events import (
+    BlockGrew,
+    BlockStarted,
+    EditApplied,
+    Event,
+    IterationStarted,
+)
 from nbrunner.core.fold import fold
 from nbrunner.core.redact import REDACTED
-from nbrunner.replay import say, think, use
+from nbrunner.replay import say, use
 from tests.panel.stage import Recording, Stage, recorded
+
+if TYPE_CHECKING:
+    from nbrunner.core.transcript import Transcript
 
 WORDS = "It is 20 degrees in Paris, " + "and it stays so " * 20
 KEY = "sk-" + "ant-api03-" + "a1B2" * 10
@@ -82,24 +93,37 @@ def test_a_snapshot_holds_what_was_noted_so_nothing_is_sent_twice() -> None:
     assert stage.view.root == stage.truth
 
 
+def in_pieces(text: str, transcript: Transcript, block: int = 0) -> Recording:
+    """The growth of a block by this text, a few letters at a time."""
+    growth = []
+    for place in range(0, len(text), 5):
+        piece = text[place : place + 5]
+        event = BlockGrew(iteration=0, block=block, part="text", text=piece)
+        transcript = fold(transcript, event)
+        growth.append((event, transcript))
+    return growth
+
+
 def test_a_key_that_completes_while_it_streams_is_taken_back() -> None:
-    stage, growth = streaming([think("Hm."), say(f"The key {KEY} is yours.")])
-    for told in growth:
+    stage, _ = streaming("Words.")
+    for told in in_pieces(f"The key {KEY} is yours.", stage.transcript):
         stage.play(told).feed.flush()
         assert stage.view.root == stage.truth
-    assert REDACTED in stage.view.root.text
+    assert f"The key {REDACTED} is yours." in stage.view.root.text
     assert KEY[:10] not in stage.view.root.text
 
 
 def test_a_reply_rendered_anew_is_not_appended_to_as_well() -> None:
-    replies = [say(f"The key {KEY}."), say("And more words follow here.")]
-    before, events = recorded(replies)
-    begun, rest = split(events, BlockGrew)
-    half = next(i for i, (e, t) in enumerate(rest) if KEY[:9] in t.iterations[0].text)
-    stage = Stage(before).play(*begun, *rest[: half - 1])
-    stage.feed.flush()
-    stage.play(*rest[half - 1 : -2]).feed.flush()
+    stage, _ = streaming("Words.")
+    begun = BlockStarted(iteration=0, block=1, content=say(""))
+    stage.play((begun, fold(stage.transcript, begun)))
+    stage.play(*in_pieces("The key sk-", stage.transcript)).feed.flush()
+    stage.play(*in_pieces(KEY.removeprefix("sk-"), stage.transcript))
+    stage.play(*in_pieces("More words.", stage.transcript, block=1))
+    (message,) = stage.flushed()
+    assert keys(message) == ["it0"]
     assert stage.view.root == stage.truth
+    assert stage.view.root.text.count("More words.") == 1
 
 
 @pytest.mark.parametrize("odd", ["bell \x07 and \x1b[31m", "lines\r\nend\r", "\ud800"])

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from anthropic import beta_tool
-from comm.base_comm import BaseComm
 
 from nbrunner.panel.feed import Feed
 from nbrunner.replay import use
-from tests.panel.mini_dom import View, tree
+from tests.panel.mini_dom import tree
+from tests.panel.recording_comm import PATIENCE_S, RecordingComm
 from tests.views.runs import finished, run_of
 
 if TYPE_CHECKING:
@@ -18,44 +18,7 @@ if TYPE_CHECKING:
     from nbrunner import Run
     from nbrunner.panel import Panel
 
-PATIENCE_S = 30
 WIDGET = "application/vnd.jupyter.widget-view+json"
-
-
-class RecordingComm(BaseComm):
-    """A comm whose other end is a view in this process."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.sent: list[dict[str, Any]] = []
-        self.view = View()
-        self.arrived = threading.Condition()
-        self.breaks = False
-        super().__init__(*args, **kwargs)
-
-    def publish_msg(self, msg_type: str, data: Any = None, **_: Any) -> None:
-        if msg_type != "comm_msg" or data["method"] != "custom":
-            return
-        with self.arrived:
-            if self.breaks:
-                self.breaks = False
-                self.arrived.notify_all()
-                message = "the connection broke"
-                raise ConnectionError(message)
-            self.sent.append(data["content"])
-            self.view.take(data["content"])
-            self.arrived.notify_all()
-
-    def hear(self, content: Any) -> None:
-        """What the kernel does with a message of the front end."""
-        data = {"method": "custom", "content": content}
-        self.handle_msg({"content": {"data": data}, "buffers": []})
-
-    def shows(self, words: str) -> bool:
-        """Wait until the view shows these words."""
-        with self.arrived:
-            return self.arrived.wait_for(
-                lambda: words in self.view.root.text, PATIENCE_S
-            )
 
 
 @pytest.fixture
@@ -68,19 +31,21 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Run], Panel]]:
         panels.append(run.show())
         return panels[-1]
 
+    others = refreshing()
     yield show
     for panel in panels:
         panel.close()
-    join_refreshing()
+    join(refreshing() - others)
 
 
-def refreshing() -> list[threading.Thread]:
-    return [t for t in threading.enumerate() if t.name == "nbrunner-panel"]
+def refreshing() -> set[threading.Thread]:
+    return {t for t in threading.enumerate() if t.name == "nbrunner-panel"}
 
 
-def join_refreshing() -> None:
-    for thread in refreshing():
+def join(threads: set[threading.Thread]) -> None:
+    for thread in threads:
         thread.join(PATIENCE_S)
+        assert not thread.is_alive()
 
 
 class Door:
@@ -233,21 +198,22 @@ def test_closing_tells_the_last_news_and_stops_following(
     shown: Show, held: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, door = held
+    others = refreshing()
     panel = shown(run)
-    comm = panel.comm
+    comm, own = panel.comm, refreshing() - others
     comm.hear({"op": "hello"})
     monkeypatch.setattr("nbrunner.panel.widget._REFRESH_S", PATIENCE_S)
     run.inject("The last news.")
     panel.close()
     panel.close()
     assert "The last news." in comm.view.root.text
-    join_refreshing()
-    assert refreshing() == []
+    join(own)
     told = len(comm.sent)
     door.opened.set()
     run.wait()
     panel.push()
     assert len(comm.sent) == told
+    assert not panel._feed._noted
 
 
 def test_a_panel_that_breaks_does_not_break_its_run(

@@ -6,6 +6,7 @@ seen, what to do. Tests read the sentences.
     NbrunnerError
       UsageError            a call's arguments or a magic's line cannot be used
         UnknownParameter    (a TypeError too)
+        NotAClient
         NotATool
         UnknownName
         NoKey
@@ -53,6 +54,18 @@ class UnknownParameter(UsageError, TypeError):
         seen = why or f"{name} is not a parameter of the SDK's tool_runner()."
         advice = " Leave it out; extra_body={...} sends fields the SDK has no name for."
         super().__init__(f"{seen}{hint or ('' if why else advice)}")
+
+
+class NotAClient(UsageError):
+    """Something given as the client is none that a run can use."""
+
+    @classmethod
+    def asynchronous(cls, seen: object) -> NotAClient:
+        """The SDK's client for asyncio."""
+        return cls(
+            f"client is an {type(seen).__name__}. Pass anthropic.Anthropic: a run has "
+            "a thread of its own, and `await run` leaves the event loop free with it."
+        )
 
 
 class NotATool(UsageError):

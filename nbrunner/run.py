@@ -31,7 +31,12 @@ from nbrunner.core.events import Asked, CommandRefused, Source
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
 from nbrunner.errors import RunInterrupted, UsageError, WaitInterrupted
-from nbrunner.loop._sdk import checked_parameters, live_client, plain
+from nbrunner.loop._sdk import (
+    checked_client,
+    checked_parameters,
+    live_client,
+    plain,
+)
 from nbrunner.loop._tools import ToolBox
 from nbrunner.loop.controls import NOTHING_FAILED
 from nbrunner.loop.driver import Driver
@@ -97,6 +102,7 @@ class Run:
     Raises:
         UnknownParameter: A parameter that the SDK does not know (a TypeError).
         NotATool: Something in `tools` is not a tool.
+        NotAClient: The client is one for asyncio.
         NoKey: No client was given and the environment holds no key.
     """
 
@@ -391,7 +397,7 @@ def _client_of(given: Any) -> Any:
         return live_client()
     if isinstance(given, Cassette | str | os.PathLike):
         given = play(given)
-    return given if hasattr(given, "beta") else connect(given)
+    return checked_client(given) if hasattr(given, "beta") else connect(given)
 
 
 def _messages_of(given: str | Iterable[Any]) -> list[Message]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbrunner.core.blocks import tool_uses
 from nbrunner.core.events import (
     CallFinished,
     Event,
@@ -16,7 +17,6 @@ from nbrunner.core.events import (
     ResultsFinished,
     RunFinished,
 )
-from nbrunner.core.blocks import tool_uses
 from nbrunner.core.request import result_of
 
 if TYPE_CHECKING:

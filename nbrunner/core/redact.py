@@ -32,7 +32,7 @@ _KEY_SHAPES = re.compile(
 _BEARER = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
 _NAMED = re.compile(
     r"""(?ix)
-    \b([\w-]*(?:api[_-]?key|secret|passw(?:or)?d|auth[_-]?token|access[_-]?token)
+    (?<![\w-])([\w-]*(?:api[_-]?key|secret|passw(?:or)?d|auth[_-]?token|access[_-]?token)
        [\w-]*["']?\s*[:=]\s*["']?)
     (?!\[redacted\])[^\s"',;&})\]]{6,}
     """,

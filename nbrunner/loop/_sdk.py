@@ -16,7 +16,13 @@ import httpx2
 from anthropic.lib.tools import BetaStreamingToolRunner, BetaToolRunner
 
 from nbrunner.core.events import Failure
-from nbrunner.errors import NbrunnerError, NoKey, ReplayError, UnknownParameter
+from nbrunner.errors import (
+    NbrunnerError,
+    NoKey,
+    NotAClient,
+    ReplayError,
+    UnknownParameter,
+)
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Block, Message
@@ -165,6 +171,17 @@ def checked_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("run_tools_eagerly", False):
         raise UnknownParameter("run_tools_eagerly", (), _NOT_EAGER)
     return {k: v for k, v in given.items() if k not in ("thread", "run_tools_eagerly")}
+
+
+def checked_client(client: Any) -> Any:
+    """The client, if a run can use it.
+
+    Raises:
+        NotAClient: It is the SDK's client for asyncio.
+    """
+    if isinstance(client, anthropic.AsyncAnthropic):
+        raise NotAClient.asynchronous(client)
+    return client
 
 
 def live_client() -> anthropic.Anthropic:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +15,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
     from IPython.display import DisplayHandle
 
-    from nbrunner.panel import Panel
     from nbrunner.run import Run
-
-_PUSH_AFTER_S = (0.3, 1.0)
-"""When to send a snapshot unasked, for kernels that hear no hello while they await."""
 
 
 class StaticPage:
@@ -39,11 +34,7 @@ async def awaited(run: Run, shell: InteractiveShell) -> None:
     Raises:
         RunFailed: The run ended with an error, which also ends Run All.
     """
-    with _shown(run, shell) as panel:
-        if panel is not None:
-            loop = asyncio.get_running_loop()
-            for delay_s in _PUSH_AFTER_S:
-                loop.call_later(delay_s, panel.push)
+    with _shown(run, shell):
         await run
     _raise_failure(run)
 
@@ -73,7 +64,7 @@ def someone_is_there(shell: InteractiveShell) -> bool:
 
 
 @contextlib.contextmanager
-def _shown(run: Run, shell: InteractiveShell) -> Iterator[Panel | None]:
+def _shown(run: Run, shell: InteractiveShell) -> Iterator[None]:
     """Show the panel while the run goes on, and its static page in the end.
 
     A saved widget view reads "model not found" to everyone who opens the notebook
@@ -81,14 +72,14 @@ def _shown(run: Run, shell: InteractiveShell) -> Iterator[Panel | None]:
     """
     if not someone_is_there(shell):
         try:
-            yield None
+            yield
         finally:
             display(StaticPage(run))  # type: ignore[no-untyped-call]
         return
     panel = run.show()
     handle: DisplayHandle = display(panel, display_id=True)  # type: ignore[no-untyped-call]
     try:
-        yield panel
+        yield
     finally:
         panel.close()
         handle.update(StaticPage(run))  # type: ignore[no-untyped-call]

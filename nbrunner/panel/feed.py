@@ -73,8 +73,12 @@ class Feed:
         self._noted.append(event)
         self.changed.set()
 
-    def snapshot(self) -> None:
-        """Send everything, for a view that knows nothing."""
+    def snapshot(self, *, answers: bool = False) -> None:
+        """Send everything, for a view that knows nothing.
+
+        Args:
+            answers: Whether a view has asked, and so can be heard.
+        """
         with self._lock:
             # Noted first, told after: what is taken out here is in the transcript.
             self._noted.clear()
@@ -83,7 +87,7 @@ class Feed:
             self._standing = Standing.of(transcript)
             self._remember(transcript)
             content = panel_content(transcript, name=self._look.name)
-            self._tell({"op": "snapshot", "html": str(content)})
+            self._tell({"op": "snapshot", "html": str(content), "answers": answers})
 
     def flush(self) -> None:
         """Send what has changed since the last message, if anything has."""

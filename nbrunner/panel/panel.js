@@ -2,70 +2,80 @@
  * The live panel. Python renders every fragment; this file places them, appends
  * streamed text and reports clicks. It never builds markup from data.
  *
- * Messages in:  {op: "snapshot", seq, html}
+ * Messages in:  {op: "snapshot", seq, html, answers}
  *               {op: "patch", seq, changes: [{key, html, into?} | {key, text}]}
  *               {op: "refused", seq, reason}
  * Messages out: {op: "hello"}, or an intent: {intent, call?, note?, text?}
  *
  * @typedef {{key: string, html?: string, into?: string, text?: string}} Change
- * @typedef {{op: string, seq: number, html?: string, changes?: Change[], reason?: string}} Message
+ * @typedef {{op: string, seq: number, html?: string, answers?: boolean,
+ *            changes?: Change[], reason?: string}} Message
  */
 
 const FOCUSABLE = "summary, button, textarea, a";
 const HELLO_AGAIN_MS = [120, 240, 500, 1000, 2000];
+const DEAF_AFTER_HELLOS = 5;
 
-/** @param {HTMLElement} root @param {string} key @returns {HTMLElement | null} */
+/** @param {ParentNode} root @param {string} key @returns {HTMLElement | null} */
 function find(root, key) {
   return root.querySelector(`[data-key="${CSS.escape(key)}"]`);
 }
 
-/**
- * Jupyter acts on keys pressed in an output (b adds a cell, x cuts it) unless both
- * the root and the focused element carry this attribute.
- * @param {HTMLElement} root
- */
-function keepKeysFromJupyter(root) {
-  for (const element of root.querySelectorAll(FOCUSABLE)) {
-    element.dataset.lmSuppressShortcuts = "true";
+/** @param {Document} document @param {string} html @returns {Element} */
+function parse(document, html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  const element = template.content.firstElementChild;
+  // Jupyter acts on keys pressed in an output (b adds a cell, x cuts it) unless both
+  // the root and the focused element carry this attribute.
+  for (const focusable of template.content.querySelectorAll(FOCUSABLE)) {
+    focusable.dataset.lmSuppressShortcuts = "true";
   }
+  return element;
 }
 
-/** What identifies the focused element across a re-rendering. */
-function focusOf(root) {
-  const focused = root.ownerDocument.activeElement;
-  if (!focused || !root.contains(focused)) return null;
-  const holder = focused.closest("[data-key]");
-  const { intent = "", call = "", note = "" } = focused.dataset;
-  return { key: holder?.dataset.key, tag: focused.tagName, intent, call, note };
-}
-
-/** @param {HTMLElement} root @param {ReturnType<typeof focusOf>} was */
-function restoreFocus(root, was) {
-  if (!was || root.contains(root.ownerDocument.activeElement)) return;
-  const holder = (was.key && find(root, was.key)) || root;
-  const like = [holder, ...holder.querySelectorAll(FOCUSABLE)].find(
-    ({ tagName, dataset }) =>
-      tagName === was.tag &&
-      (dataset.intent ?? "") === was.intent &&
-      (dataset.call ?? "") === was.call &&
-      (dataset.note ?? "") === was.note,
-  );
-  // Pause became Go on: stay in the same group of controls.
-  (like ?? holder.querySelector("button"))?.focus({ preventScroll: true });
+/**
+ * Make `old` look like `next` and keep every node that can stay: with it stay the
+ * focus, the caret, the scroll position, and what a screen reader watches.
+ * @param {Node} old @param {Node} next
+ */
+function morph(old, next) {
+  if (old.isEqualNode(next)) return;
+  const sameKind =
+    old.nodeName === next.nodeName && old.dataset?.key === next.dataset?.key;
+  if (!sameKind) {
+    old.replaceWith(next);
+    return;
+  }
+  if (old.nodeType === Node.TEXT_NODE) {
+    old.data = next.data;
+    return;
+  }
+  for (const { name } of [...old.attributes]) {
+    if (!next.hasAttribute(name)) old.removeAttribute(name);
+  }
+  for (const { name, value } of next.attributes) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  const children = [...old.childNodes];
+  const wanted = [...next.childNodes];
+  for (const extra of children.slice(wanted.length)) extra.remove();
+  wanted.forEach((child, place) => {
+    if (place < children.length) morph(children[place], child);
+    else old.append(child);
+  });
 }
 
 /** One view of the panel: a root element and what the person did in it. */
 class View {
+  /** @param {HTMLElement} el @param {(message: object) => void} send */
   constructor(el, send) {
     this.el = el;
     this.send = send;
     /** @type {Map<string, boolean>} what the person opened or closed, by key */
     this.opened = new Map();
-    this.draft = "";
+    this.sent = "";
     el.addEventListener("click", (event) => this.onClick(event));
-    el.addEventListener("input", (event) => {
-      if (event.target.tagName === "TEXTAREA") this.draft = event.target.value;
-    });
     for (const type of ["keydown", "keypress", "keyup"]) {
       el.addEventListener(type, (event) => this.onKey(event));
     }
@@ -73,89 +83,107 @@ class View {
 
   /** @param {string} html */
   showAll(html) {
-    const was = focusOf(this.el);
-    this.el.innerHTML = html;
-    this.settle(this.el);
-    restoreFocus(this.el, was);
+    const next = this.prepared(html);
+    const refusal = find(this.el, "refused")?.textContent ?? "";
+    this.keepingFocus(() => {
+      const root = this.el.firstElementChild;
+      if (root) morph(root, next);
+      else this.el.append(next);
+    });
+    find(this.el, "refused").textContent = refusal;
   }
 
-  /** @param {Change[]} changes */
+  /**
+   * @param {Change[]} changes
+   * @returns {boolean} whether each change had its place
+   */
   showChanges(changes) {
-    const was = focusOf(this.el);
-    for (const change of changes) this.show(change);
-    restoreFocus(this.el, was);
+    this.noLongerBusy();
+    if (changes.some(({ key }) => key === "waiting")) this.sent = "";
+    let allPlaced = true;
+    this.keepingFocus(() => {
+      for (const change of changes) allPlaced = this.show(change) && allPlaced;
+    });
+    return allPlaced;
   }
 
-  /** @param {Change} change */
+  /** @param {Change} change @returns {boolean} whether it had its place */
   show({ key, html, into, text }) {
-    if (text !== undefined) {
-      find(this.el, key)?.append(text);
-      return;
-    }
-    const template = this.el.ownerDocument.createElement("template");
-    template.innerHTML = html;
-    const next = template.content.firstElementChild;
     const old = find(this.el, key);
-    if (!old) {
-      (into && find(this.el, into))?.append(next);
-    } else if (old.isEqualNode(next)) {
-      return;
-    } else if (key === "send") {
-      // Replacing the box would lose the caret and an input method's state.
-      old.hidden = next.hidden;
-      return;
+    if (text !== undefined) {
+      old?.append(text);
+    } else if (old) {
+      morph(old, this.prepared(html));
     } else {
-      old.replaceWith(next);
+      const parent = into && find(this.el, into);
+      parent?.append(this.prepared(html));
+      return Boolean(parent);
     }
-    this.settle(next);
+    return Boolean(old);
   }
 
-  /** Put back what the person had opened, closed or typed. */
-  settle(root) {
-    const keyed = [root, ...root.querySelectorAll("details[data-key]")];
-    for (const element of keyed) {
-      const open = this.opened.get(element.dataset.key ?? "");
-      if (open !== undefined) element.open = open;
+  /** A fragment with what the person opened and closed put back. */
+  prepared(html) {
+    const next = parse(this.el.ownerDocument, html);
+    for (const details of [next, ...next.querySelectorAll("details[data-key]")]) {
+      const open = this.opened.get(details.dataset.key);
+      if (open !== undefined) details.open = open;
     }
-    const box = root.querySelector("textarea");
-    if (box) box.value = this.draft;
-    keepKeysFromJupyter(this.el);
+    return next;
   }
 
+  /** Change something; where that takes the focused element away, stay in the panel. */
+  keepingFocus(change) {
+    const { ownerDocument } = this.el;
+    const wasInside = this.el.contains(ownerDocument.activeElement);
+    change();
+    if (wasInside && !this.el.contains(ownerDocument.activeElement)) {
+      const box = this.el.querySelector("textarea");
+      const next = box?.offsetParent ? box : this.el.querySelector("button, summary");
+      next?.focus({ preventScroll: true });
+    }
+  }
+
+  /** @param {string} reason */
   refuse(reason) {
     const place = find(this.el, "refused");
     if (place) place.textContent = reason;
+    const box = this.el.querySelector("textarea");
+    if (reason && this.sent && box && !box.value) box.value = this.sent;
+    this.sent = "";
+    this.noLongerBusy();
+  }
+
+  noLongerBusy() {
     for (const busy of this.el.querySelectorAll("[aria-busy]")) {
       busy.removeAttribute("aria-busy");
     }
   }
 
   onClick(event) {
-    const summary = event.target.closest("summary");
-    const details = summary?.parentElement;
-    if (details?.dataset.key) {
-      // The click toggles it after this handler.
-      this.opened.set(details.dataset.key, !details.open);
-    }
+    const details = event.target.closest("summary")?.parentElement;
+    // The click toggles it after this handler.
+    if (details?.dataset.key) this.opened.set(details.dataset.key, !details.open);
     const button = event.target.closest("button[data-intent]");
     if (button && this.el.contains(button)) this.act(button);
   }
 
+  /** @param {HTMLButtonElement} button */
   act(button) {
-    this.refuse("");
     const { intent, call, note } = button.dataset;
     /** @type {Record<string, string>} */
     const message = { intent };
     if (call) message.call = call;
     if (note) message.note = note;
+    const box = this.el.querySelector("textarea");
     if (intent === "send") {
-      if (!this.draft.trim()) return;
-      message.text = this.draft;
-      this.draft = "";
-      this.el.querySelector("textarea").value = "";
-    } else {
-      button.setAttribute("aria-busy", "true");
+      if (!box.value.trim()) return;
+      message.text = box.value;
+      box.value = "";
     }
+    this.refuse("");
+    this.sent = message.text ?? "";
+    button.setAttribute("aria-busy", "true");
     this.send(message);
   }
 
@@ -177,41 +205,58 @@ export default () => {
   let snapshot = "";
   let seq = -1;
   let upToDate = false;
+  let heard = false;
+  let asking = 0;
 
-  /** Ask for a snapshot until one comes: the first messages of a comm can be lost. */
-  function hello(model, attempt = 0) {
-    if (upToDate) return;
-    model.send({ op: "hello" });
-    const wait = HELLO_AGAIN_MS[Math.min(attempt, HELLO_AGAIN_MS.length - 1)];
-    setTimeout(() => hello(model, attempt + 1), wait);
+  /**
+   * Ask for a snapshot until one comes as an answer: the first messages of a comm can
+   * be lost, and some kernels hear nothing while a cell runs. Those push one unasked,
+   * so that there is something to see; the panel then says that clicks wait.
+   */
+  function hello(model) {
+    const round = ++asking;
+    const again = (attempt) => {
+      if (round !== asking || views.size === 0 || (upToDate && heard)) return;
+      model.send({ op: "hello" });
+      if (attempt >= DEAF_AFTER_HELLOS) sayThatClicksWait();
+      const wait = HELLO_AGAIN_MS[Math.min(attempt, HELLO_AGAIN_MS.length - 1)];
+      setTimeout(() => again(attempt + 1), wait);
+    };
+    again(0);
+  }
+
+  function sayThatClicksWait() {
+    for (const view of views) find(view.el, "deaf")?.removeAttribute("hidden");
   }
 
   /** @param {Message} message */
   function take(model, message) {
     if (message.op === "snapshot") {
+      heard ||= message.answers;
       upToDate = true;
       seq = message.seq;
       snapshot = message.html;
       for (const view of views) view.showAll(snapshot);
       return;
     }
+    if (message.op === "refused") {
+      for (const view of views) view.refuse(message.reason);
+    }
     if (!upToDate || message.seq <= seq) return;
-    if (message.seq !== seq + 1) {
+    let whole = message.seq === seq + 1;
+    seq = message.seq;
+    for (const view of whole ? views : []) {
+      if (message.changes) whole = view.showChanges(message.changes) && whole;
+    }
+    if (!whole) {
       upToDate = false;
       hello(model);
-      return;
-    }
-    seq = message.seq;
-    for (const view of views) {
-      if (message.op === "refused") view.refuse(message.reason);
-      if (message.changes) view.showChanges(message.changes);
     }
   }
 
   return {
     initialize({ model }) {
       model.on("msg:custom", (message) => take(model, message));
-      hello(model);
     },
     render({ model, el }) {
       const view = new View(el, (message) => model.send(message));

@@ -26,6 +26,9 @@ logger = logging.getLogger(__name__)
 _REFRESH_S = 0.05
 """At most 20 patches a second: smooth to the eye, far from the server's limit."""
 
+_PUSH_AFTER_S = (0.3, 1.0)
+"""When to send a snapshot unasked, for kernels that hear no hello while a cell runs."""
+
 
 class Panel(anywidget.AnyWidget):
     """A live view of a run. Display it; clicks in it steer the run.
@@ -48,12 +51,14 @@ class Panel(anywidget.AnyWidget):
         # A plain thread has no cell to send from on ipykernel 7.0; a copy of this
         # context has.
         context = contextvars.copy_context()
-        threading.Thread(
-            target=context.run,
-            args=(self._refresh,),
-            name="nbrunner-panel",
-            daemon=True,
-        ).start()
+        refresh = threading.Thread(target=context.run, args=[self._refresh])
+        pushes = [
+            threading.Timer(delay_s, contextvars.copy_context().run, [self.push])
+            for delay_s in _PUSH_AFTER_S
+        ]
+        for thread in (refresh, *pushes):
+            thread.name, thread.daemon = "nbrunner-panel", True
+            thread.start()
 
     def push(self) -> None:
         """Send everything to views whose hello has not come through.
@@ -76,7 +81,7 @@ class Panel(anywidget.AnyWidget):
         """Take a front-end message; any thread may call this."""
         if message == {"op": "hello"}:
             self._greeted = True
-            self._feed.snapshot()
+            self._feed.snapshot(answers=True)
             return
         try:
             obey(read_intent(message), self._run)

@@ -121,7 +121,7 @@ def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
         "details",
         h("summary", " · ".join(fact for fact in facts if fact)),
         [block(f"cache mark left out at {place}") for place in iteration.dropped_marks],
-        block(words.pretty(settings), label="settings"),
+        _settings(transcript, iteration, settings),
         [
             block(words.pretty(message), label=f"new: {message['role']} message")
             for message in new
@@ -129,6 +129,16 @@ def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
         class_="nbr-request",
         data_key=f"{iteration_key(iteration.index)}.request" if look.live else None,
     )
+
+
+def _settings(
+    transcript: Transcript, iteration: Iteration, settings: dict[str, Any]
+) -> Html:
+    """The settings, where they are not those of the request before."""
+    before = transcript.iterations[: iteration.index][-1:]
+    if before and before[0].request.settings == iteration.request.settings:
+        return h("div", "settings as before", class_="nbr-lab")
+    return block(words.pretty(settings), label="settings")
 
 
 def _new_messages(iteration: Iteration) -> list[Any]:

@@ -51,11 +51,18 @@ def stylesheet() -> str:
     return resources.files("nbrunner.views").joinpath("style.css").read_text("utf-8")
 
 
+_DEAF = (
+    "This kernel hears clicks only when its cell is done. With --detach the cell "
+    "returns at once, and everything here works while the run goes on."
+)
+
+
 def _root(transcript: Transcript, look: Look) -> Html:
     refused = h("div", class_="nbr-refused", role="alert", data_key="refused")
+    deaf = h("div", _DEAF, class_="nbr-deaf", data_key="deaf", hidden=True)
     parts: list[Child] = [
         bar_fragment(transcript, look),
-        refused if look.live else None,
+        [refused, deaf] if look.live else None,
         opening_fragment(transcript, look),
         h(
             "div",

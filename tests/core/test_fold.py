@@ -138,7 +138,7 @@ def test_every_event_has_its_fold_and_nothing_else_has() -> None:
         kind: str = "stranger"
 
     with pytest.raises(TypeError, match="no fold for Stranger"):
-        fold(folded(), Stranger())  # type: ignore[arg-type]
+        fold(folded(), Stranger())
 
 
 SAMPLES: list[Event] = [
@@ -314,7 +314,7 @@ def test_a_transcript_knows_its_last_iteration_and_its_calls() -> None:
 
 def test_nothing_in_a_transcript_can_be_set() -> None:
     with pytest.raises(ValueError, match="frozen"):
-        folded().status = "paused"  # type: ignore[misc]
+        folded().status = "paused"
 
 
 @pytest.mark.parametrize("reason", ["pause_turn", "compaction"])

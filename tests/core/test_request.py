@@ -187,8 +187,10 @@ def test_a_result_that_is_not_there_cannot_be_marked() -> None:
         apply(request(HELLO, ASKED, RESULTS), ToggleCache("c"))
 
 
-@given(st.integers(0, 5), st.booleans())
-def test_a_click_never_pushes_another_mark_out(elsewhere: int, by_code: bool) -> None:
+@given(elsewhere=st.integers(0, 5), by_code=st.booleans())
+def test_a_click_never_pushes_another_mark_out(
+    *, elsewhere: int, by_code: bool
+) -> None:
     system = [text(cache_control=MARK) for _ in range(elsewhere)]
     settings = Settings(model="m", max_tokens=1, system=system)
     before = request(HELLO, ASKED, RESULTS, settings=settings)

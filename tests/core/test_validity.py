@@ -125,9 +125,8 @@ def test_what_the_api_refuses_is_named_with_its_place(name: str) -> None:
     messages, problem = INVALID[name]
     with pytest.raises(InvalidHistory) as caught:
         check({"messages": messages}, 4)
-    assert str(caught.value) == (
-        f"The request of iteration 5 was not sent: {problem} Mend the conversation there."
-    )
+    told = f"The request of iteration 5 was not sent: {problem}"
+    assert str(caught.value) == f"{told} Mend the conversation there."
     assert broken_rule({"messages": messages}) is not None
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from nbrunner.core.blocks import Message
 from nbrunner.core.commands import Inject, Pause, Resume, Retry, Step, Stop, Submit
 from nbrunner.core.edits import ToggleCache
 from nbrunner.core.events import (
@@ -31,6 +30,9 @@ from nbrunner.core.events import (
 from nbrunner.core.fold import fold
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
+
+if TYPE_CHECKING:
+    from nbrunner.core.blocks import Message
 
 MARK = {"type": "ephemeral"}
 SETTINGS = Settings(model="claude-opus-5", max_tokens=100)

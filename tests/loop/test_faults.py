@@ -19,14 +19,13 @@ from nbrunner.loop.exits import StopAsked
 from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.ledger import Ledger, Pen
 from nbrunner.replay import cut, fail, say, think, use
-from nbrunner.replay.sse import encode
 from tests.loop.steering import (
     Followed,
     assert_the_api_takes_all,
     in_another_thread,
 )
 from tests.loop.toolkit import counted_tools
-from tests.loop.wire import Wire
+from tests.loop.wire import Wire, answering, streaming
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,15 +60,6 @@ def raising(error: Exception) -> Callable[[], httpx2.Response]:
         raise error
 
     return answer
-
-
-def answering(content: bytes, kind: str = "application/json") -> Callable[[], Any]:
-    return lambda: httpx2.Response(200, content=content, headers={"content-type": kind})
-
-
-def streaming(*events: tuple[str, Any]) -> Callable[[], Any]:
-    content = b"".join(encode(name, data) for name, data in events)
-    return answering(content, "text/event-stream")
 
 
 class Fault:
@@ -287,7 +277,7 @@ def failure_at(run: Run, iteration: int) -> Failure:
 @each_fault
 @either_request
 def test_a_fault_is_told_in_its_iteration_with_advice_and_retry_goes_on(
-    fault: Fault, stream: bool, at: int
+    fault: Fault, *, stream: bool, at: int
 ) -> None:
     calls: list[Any] = []
     wire = fault.wire([say("So."), ADD], "It is 3.", at=at)
@@ -353,6 +343,7 @@ def test_a_reply_that_failed_twice_keeps_both_failures() -> None:
 
 @both_ways
 def test_a_fault_with_hold_on_failure_halts_the_run_and_retry_goes_on(
+    *,
     stream: bool,
 ) -> None:
     calls: list[Any] = []
@@ -513,7 +504,7 @@ def test_a_history_that_the_api_would_refuse_is_not_sent() -> None:
 )
 @both_ways
 def test_what_the_sdk_cannot_send_is_told_and_nothing_goes_out(
-    params: dict[str, Any], stream: bool
+    params: dict[str, Any], *, stream: bool
 ) -> None:
     wire = Wire("Done.")
     run = Run(client=wire.client, messages="?", stream=stream, **params)

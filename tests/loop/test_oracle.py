@@ -126,7 +126,7 @@ EQUAL: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
         {},
     ),
     "thirty iterations": (
-        tuple([use("add", a=n, b=n)] for n in range(29)) + ("Done.",),
+        (*([use("add", a=n, b=n)] for n in range(29)), "Done."),
         {},
     ),
     "max_iterations": (([ADD], [ADD], [ADD], "3"), {"max_iterations": 2}),
@@ -293,7 +293,7 @@ def differences(ours: Any, theirs: Any, path: str = "") -> list[tuple[str, Any, 
 
 @both_ways
 @pytest.mark.parametrize("name", EQUAL)
-def test_a_run_sends_what_the_sdk_alone_sends(name: str, stream: bool) -> None:
+def test_a_run_sends_what_the_sdk_alone_sends(name: str, *, stream: bool) -> None:
     replies, params = EQUAL[name]
     theirs = sdk_alone(replies, params, stream=stream)
     ours = watched(replies, params, stream=stream)
@@ -305,7 +305,7 @@ def test_a_run_sends_what_the_sdk_alone_sends(name: str, stream: bool) -> None:
 @both_ways
 @pytest.mark.parametrize("name", EQUAL)
 def test_each_call_runs_once_with_the_input_that_the_sdk_gives_it(
-    name: str, stream: bool
+    name: str, *, stream: bool
 ) -> None:
     replies, params = EQUAL[name]
     theirs = sdk_alone(replies, params, stream=stream)
@@ -313,7 +313,7 @@ def test_each_call_runs_once_with_the_input_that_the_sdk_gives_it(
 
 
 @both_ways
-def test_keys_come_in_the_order_in_which_the_sdk_sends_them(stream: bool) -> None:
+def test_keys_come_in_the_order_in_which_the_sdk_sends_them(*, stream: bool) -> None:
     # The prompt cache compares text: the order inside a block matters to it.
     replies, params = EQUAL["thinking"]
     theirs = sdk_alone(replies, params, stream=stream)
@@ -324,6 +324,7 @@ def test_keys_come_in_the_order_in_which_the_sdk_sends_them(stream: bool) -> Non
 
 @both_ways
 def test_of_two_tools_with_one_name_both_are_sent_and_the_last_one_runs(
+    *,
     stream: bool,
 ) -> None:
     @beta_tool(name="add")
@@ -352,8 +353,10 @@ MARKED: dict[str, tuple[Any, list[tuple[Any, Any]]]] = {
         use("add", a="one", b=2),
         [
             (
-                "Invalid input for add: `a` should be a valid integer, unable to parse "
-                'string as an integer, got "one".',
+                (
+                    "Invalid input for add: `a` should be a valid integer, unable to "
+                    'parse string as an integer, got "one".'
+                ),
                 "ValueError('Invalid arguments for function add')",
             )
         ],
@@ -362,8 +365,10 @@ MARKED: dict[str, tuple[Any, list[tuple[Any, Any]]]] = {
         use("add", a=1, c=2),
         [
             (
-                "Invalid input for add: `b` is required and is missing; `c` is not one "
-                "of its parameters.",
+                (
+                    "Invalid input for add: `b` is required and is missing; `c` is not "
+                    "one of its parameters."
+                ),
                 "ValueError('Invalid arguments for function add')",
             )
         ],
@@ -372,8 +377,10 @@ MARKED: dict[str, tuple[Any, list[tuple[Any, Any]]]] = {
         use("ad", a=1, b=2),
         [
             (
-                "There is no tool 'ad'. Did you mean add? "
-                "Available tools: add, echo, fail, give.",
+                (
+                    "There is no tool 'ad'. Did you mean add? "
+                    "Available tools: add, echo, fail, give."
+                ),
                 "Error: Tool 'ad' not found",
             )
         ],
@@ -400,7 +407,7 @@ MARKED: dict[str, tuple[Any, list[tuple[Any, Any]]]] = {
 @both_ways
 @pytest.mark.parametrize("name", MARKED)
 def test_where_the_sdk_tells_claude_too_little_only_that_one_text_differs(
-    name: str, stream: bool
+    name: str, *, stream: bool
 ) -> None:
     call, texts = MARKED[name]
     replies = ([ADD, call, ADD], [ADD], "Done.")
@@ -419,7 +426,7 @@ def test_where_the_sdk_tells_claude_too_little_only_that_one_text_differs(
 
 @both_ways
 @pytest.mark.parametrize("name", MARKED)
-def test_with_sdk_texts_nothing_differs_there(name: str, stream: bool) -> None:
+def test_with_sdk_texts_nothing_differs_there(name: str, *, stream: bool) -> None:
     call, _ = MARKED[name]
     replies = ([ADD, call, ADD], [ADD], "Done.")
     theirs = sdk_alone(replies, {}, stream=stream)
@@ -431,7 +438,7 @@ def test_with_sdk_texts_nothing_differs_there(name: str, stream: bool) -> None:
 @both_ways
 @pytest.mark.parametrize("sdk_texts", [False, True])
 def test_an_empty_text_is_left_out_of_the_sent_copy_and_nothing_else_is(
-    stream: bool, sdk_texts: bool
+    *, stream: bool, sdk_texts: bool
 ) -> None:
     replies = ([say(""), ADD, say("")], [say("So."), ADD], "3")
     theirs = sdk_alone(replies, {}, stream=stream)
@@ -457,6 +464,7 @@ def test_an_empty_text_stays_in_the_record() -> None:
 
 @both_ways
 def test_models_of_the_sdk_that_a_tool_returns_are_sent_as_the_sdk_sends_them(
+    *,
     stream: bool,
 ) -> None:
     @beta_tool
@@ -471,7 +479,7 @@ def test_models_of_the_sdk_that_a_tool_returns_are_sent_as_the_sdk_sends_them(
 
 
 @both_ways
-def test_a_reply_is_kept_as_the_api_sent_it(stream: bool) -> None:
+def test_a_reply_is_kept_as_the_api_sent_it(*, stream: bool) -> None:
     sent = reply(
         think("Hm", "c2ln"),
         SEARCH,

@@ -109,7 +109,7 @@ def test_prints_with_half_a_character_can_be_stored() -> None:
 def test_what_is_no_text_is_refused_as_a_stream_refuses_it() -> None:
     def tool() -> str:
         """Print bytes."""
-        sys.stdout.write(b"bytes")  # type: ignore[arg-type]
+        sys.stdout.write(b"bytes")
         return "so"
 
     run, _ = printed_by(tool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import datetime
+import datetime as dt
 import enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,20 +13,21 @@ import httpx2
 import pydantic
 import pytest
 from anthropic import beta_tool
-from anthropic.lib.tools import ToolError
+from anthropic.lib.tools import BetaBuiltinFunctionTool, ToolError
 from anthropic.types.beta import BetaTextBlock, BetaTextBlockParam
 from pydantic import TypeAdapter
 
 from nbrunner import Run
 from nbrunner.core.events import CallFinished, Event
-from nbrunner.core.transcript import ToolCall
 from nbrunner.replay import use
 from tests.loop.steering import Followed, assert_the_api_takes_all
-from tests.loop.toolkit import IMAGE, MEGABYTE
+from tests.loop.toolkit import IMAGE, MEGABYTE, PNG, counted_tools
 from tests.loop.wire import Wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from nbrunner.core.transcript import ToolCall
 
 BLOCK: BetaTextBlockParam = {"type": "text", "text": "in a block"}
 
@@ -139,19 +140,26 @@ SENT: dict[str, tuple[Callable[[], Any], Any]] = {
     "None": (lambda: None, "give returned None: it gave no result."),
     "bytes": (
         lambda: b"\x00\xff",
-        "give returned 2 bytes of binary data, which cannot be shown as text. It has "
-        "to return text, or an image or document block.",
+        (
+            "give returned 2 bytes of binary data, which cannot be shown as text. It "
+            "has to return text, or an image or document block."
+        ),
     ),
     "a view of memory": (
         lambda: memoryview(b"abc"),
-        "give returned 3 bytes of binary data, which cannot be shown as text. It has "
-        "to return text, or an image or document block.",
+        (
+            "give returned 3 bytes of binary data, which cannot be shown as text. It "
+            "has to return text, or an image or document block."
+        ),
     ),
     "a set": (lambda: {"b", "a", "c"}, '["a","b","c"]'),
     "a frozen set": (lambda: frozenset({2, 1}), "[1,2]"),
     "a set of mute things": (
         lambda: {Mute()},
-        "give returned a set, which is not text: <list, whose repr raised RuntimeError>",
+        (
+            "give returned a set, which is not text: "
+            "<list, whose repr raised RuntimeError>"
+        ),
     ),
     "a pydantic model": (
         lambda: City(name="Paris"),
@@ -165,7 +173,7 @@ SENT: dict[str, tuple[Callable[[], Any], Any]] = {
         lambda: Place("Louvre", City(name="Paris")),
         '{"name":"Louvre","city":{"name":"Paris","degrees":20.5}}',
     ),
-    "a date": (lambda: datetime.date(2026, 11, 30), '"2026-11-30"'),
+    "a date": (lambda: dt.date(2026, 11, 30), '"2026-11-30"'),
     "a path": (lambda: Path("a") / "b", '"a/b"'),
     "an enum": (lambda: Colour.RED, '"red"'),
     "a table": (Frame, "a,b\n1,2\n"),
@@ -185,8 +193,10 @@ SENT: dict[str, tuple[Callable[[], Any], Any]] = {
     ),
     "a mute thing": (
         Mute,
-        "give returned a Mute, which is not text: "
-        "<Mute, whose repr raised RuntimeError>",
+        (
+            "give returned a Mute, which is not text: "
+            "<Mute, whose repr raised RuntimeError>"
+        ),
     ),
     "a thing with a long repr": (
         Long,
@@ -197,9 +207,12 @@ SENT: dict[str, tuple[Callable[[], Any], Any]] = {
         f"give returned a type, which is not text: {Plain!r}",
     ),
     "blocks that are not JSON": (
-        lambda: [{"type": "image", "source": {**IMAGE["source"], "data": b"\xff\x00"}}],  # type: ignore[dict-item]
-        "give returned content blocks that are not JSON: [{'type': 'image', 'source': "
-        "{'type': 'base64', 'media_type': 'image/png', 'data': b'\\xff\\x00'}}]",
+        lambda: [{"type": "image", "source": {**PNG, "data": b"\xff\x00"}}],
+        (
+            "give returned content blocks that are not JSON: [{'type': 'image', "
+            "'source': {'type': 'base64', 'media_type': 'image/png', "
+            "'data': b'\\xff\\x00'}}]"
+        ),
     ),
 }
 
@@ -277,6 +290,7 @@ def test_the_person_is_told_where_the_result_is_not_what_the_sdk_would_send(
 
 @pytest.mark.parametrize("sdk_texts", [False, True])
 def test_a_generator_that_raises_half_way_is_an_error_of_the_tool(
+    *,
     sdk_texts: bool,
 ) -> None:
     wire, run, followed = run_tool(half_way, sdk_texts=sdk_texts)
@@ -319,7 +333,7 @@ class LoudError(ToolError):
 
     def __init__(self) -> None:
         super().__init__("loud")
-        self.content = {"why": "because"}  # type: ignore[assignment]
+        self.content = {"why": "because"}
 
 
 def raising(error: BaseException) -> Callable[[], Any]:
@@ -344,9 +358,9 @@ RAISED: dict[str, tuple[BaseException, Any]] = {
     "a tool error": (ToolError("Ask again."), "Ask again."),
     "a tool error without words": (ToolError(""), "give failed and gave no reason."),
     "a tool error in blocks": (ToolError([BLOCK, BLOCK]), [BLOCK, BLOCK]),
-    "a tool error with a picture": (ToolError([BLOCK, IMAGE]), [BLOCK]),  # type: ignore[list-item]
+    "a tool error with a picture": (ToolError([BLOCK, IMAGE]), [BLOCK]),
     "a tool error in pictures only": (
-        ToolError([IMAGE]),  # type: ignore[list-item]
+        ToolError([IMAGE]),
         "give failed and gave no reason.",
     ),
     "a tool error of another shape": (LoudError(), '{"why":"because"}'),
@@ -439,14 +453,18 @@ def input_told(tool_input: dict[str, Any]) -> tuple[str, ToolCall]:
         ),
         (
             {"visit": {"city": {}, "nights": "x"}, "guests": [1]},
-            "`visit.city.name` is required and is missing; `visit.nights` should be a "
-            'valid integer, unable to parse string as an integer, got "x"',
+            (
+                "`visit.city.name` is required and is missing; `visit.nights` should "
+                'be a valid integer, unable to parse string as an integer, got "x"'
+            ),
         ),
         (
             {"visit": 1, "guests": [1, "y"]},
-            "`visit` should be a valid dictionary or instance of Visit, got 1; "
-            "`guests.1` should be a valid integer, unable to parse string as an "
-            'integer, got "y"',
+            (
+                "`visit` should be a valid dictionary or instance of Visit, got 1; "
+                "`guests.1` should be a valid integer, unable to parse string as an "
+                'integer, got "y"'
+            ),
         ),
     ],
 )
@@ -473,6 +491,41 @@ def test_a_validation_error_of_the_body_is_an_error_of_the_tool() -> None:
         "ValueError('Invalid arguments for function give')"
     )
     assert "model_validate" in (call_of(run).traceback or "")
+
+
+class Inner(BetaBuiltinFunctionTool):
+    """A tool of one's own around one of the SDK's."""
+
+    def __init__(self, then: Exception | None = None) -> None:
+        self._inner = counted_tools([])[0]
+        self._then = then
+
+    def to_dict(self) -> Any:
+        return self._inner.to_dict()
+
+    def call(self, input: object) -> Any:  # noqa: A002 - the SDK names it so
+        if self._then is None:
+            return self._inner.call(input)
+        try:
+            return self._inner.call(input)
+        except ValueError as error:
+            raise self._then from error.__cause__
+
+
+@pytest.mark.parametrize(
+    ("tool", "status", "content"),
+    [
+        (Inner(), "invalid", "Invalid input for add: `b` is required and is missing."),
+        (Inner(ValueError("mine")), "error", "ValueError('mine')"),
+    ],
+)
+def test_a_tool_around_another_tells_an_invalid_input_too(
+    tool: Any, status: str, content: str
+) -> None:
+    wire = Wire(use("add", a=1), "So.")
+    run = Run(client=wire.client, tools=[tool], messages="?")
+    run.wait(20)
+    assert (call_of(run).status, block_in(wire)["content"]) == (status, content)
 
 
 def test_a_call_of_a_tool_that_is_only_declared_says_so() -> None:
@@ -502,7 +555,7 @@ def test_an_input_that_its_tool_changes_is_told_as_it_came() -> None:
 
 def test_base64_is_what_an_image_block_holds() -> None:
     data = base64.b64encode(b"\xff\x00").decode()
-    block = {"type": "image", "source": {**IMAGE["source"], "data": data}}  # type: ignore[dict-item]
+    block = {"type": "image", "source": {**PNG, "data": data}}
     wire, run, _ = run_tool(lambda: [block])
     assert block_in(wire)["content"] == [block]
     assert call_of(run).remark is None

@@ -80,6 +80,7 @@ def result_of(tool: Any) -> dict[str, Any]:
 
 @both_ways
 def test_a_tool_is_given_the_very_input_object_that_its_block_holds(
+    *,
     stream: bool,
 ) -> None:
     tool = Given()
@@ -102,7 +103,7 @@ def test_calls_run_one_after_another_in_the_model_s_order_in_the_asking_thread()
 
 
 @both_ways
-def test_the_response_is_made_once_and_then_kept(stream: bool) -> None:
+def test_the_response_is_made_once_and_then_kept(*, stream: bool) -> None:
     tool = Given()
     runner = one_step(Wire([ADD]), [tool], stream=stream)
     read(runner, stream=stream)
@@ -234,7 +235,7 @@ def test_a_validation_error_of_the_tool_s_own_body_looks_the_same() -> None:
 
 
 @both_ways
-def test_the_sdk_sends_no_second_request_with_max_iterations_1(stream: bool) -> None:
+def test_the_sdk_sends_no_second_request_with_max_iterations_1(*, stream: bool) -> None:
     wire = Wire([ADD], "3")
     runner = one_step(wire, counted_tools([]), stream=stream)
     read(runner, stream=stream)
@@ -244,7 +245,7 @@ def test_the_sdk_sends_no_second_request_with_max_iterations_1(stream: bool) -> 
 
 
 @both_ways
-def test_closing_a_runner_runs_no_tool(stream: bool) -> None:
+def test_closing_a_runner_runs_no_tool(*, stream: bool) -> None:
     calls: list[Any] = []
     runner = one_step(Wire([ADD]), counted_tools(calls), stream=stream)
     read(runner, stream=stream)
@@ -322,7 +323,7 @@ def test_a_value_that_is_not_json_cannot_be_sent() -> None:
         Wire("so").client.beta.messages.create(
             model="claude-opus-5",
             max_tokens=1,
-            messages=[{"role": "user", "content": object()}],  # type: ignore[typeddict-item]
+            messages=[{"role": "user", "content": object()}],
         )
 
 

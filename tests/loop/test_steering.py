@@ -62,6 +62,7 @@ def kinds(content: list[Any]) -> list[str]:
 
 @both_ways
 def test_a_message_lands_behind_the_results_in_the_same_user_message(
+    *,
     stream: bool,
 ) -> None:
     calls: list[Any] = []
@@ -258,7 +259,9 @@ def test_after_max_iterations_the_run_goes_on_without_running_a_call_again() -> 
 
 
 @both_ways
-def test_pause_halts_before_the_next_request_and_resume_goes_on(stream: bool) -> None:
+def test_pause_halts_before_the_next_request_and_resume_goes_on(
+    *, stream: bool
+) -> None:
     door = Door()
     wire = Wire([use("linger")], "Done.")
     run = Run(client=wire.client, tools=[doored(door)], messages="?", stream=stream)
@@ -342,7 +345,8 @@ def test_a_run_asked_to_go_on_from_a_listener_of_its_end_goes_on() -> None:
 
     run.subscribe(go_on)
     run.start()
-    join(workers())
+    while working := workers():
+        join(working)
     assert run.text == "Two."
     assert run.stopped_by == "end_turn"
 
@@ -388,7 +392,7 @@ def test_a_listener_that_fails_or_unsubscribes_disturbs_nobody(
 
 
 @both_ways
-def test_a_toggle_marks_that_result_in_the_very_next_request(stream: bool) -> None:
+def test_a_toggle_marks_that_result_in_the_very_next_request(*, stream: bool) -> None:
     door = Door()
     wire = Wire([ADD, ADD], [use("linger")], "Done.", "Again.")
     run = Run(
@@ -422,6 +426,7 @@ def test_a_toggle_marks_that_result_in_the_very_next_request(stream: bool) -> No
 
 @both_ways
 def test_a_result_can_be_marked_while_the_calls_beside_it_still_run(
+    *,
     stream: bool,
 ) -> None:
     door = Door()
@@ -526,6 +531,26 @@ def test_an_edit_during_the_last_reply_is_made_before_the_run_ends() -> None:
     run.wait(20)
     assert run.transcript.marks == ("toolu_01",)
     assert run.transcript.asked == ()
+
+
+def test_an_edit_that_waits_when_a_run_is_left_is_made_for_the_next_start() -> None:
+    door = Door()
+    wire = Wire([ADD], [use("linger")], "Done.")
+    run = Run(
+        client=wire.client, tools=[doored(door), *counted_tools([])], messages="?"
+    )
+    run.start()
+    door.wait_until_reached()
+    run.pause()
+    run.submit(ToggleCache("toolu_01"))
+    run.stop(now=True)
+    assert run.transcript.marks == ("toolu_01",)
+    assert run.transcript.asked == ()
+    run.start().wait(20)
+    assert run.stopped_by == "end_turn"
+    assert marks(wire.bodies[2]["messages"]) == ["body[2].content[0]"]
+    door.open()
+    join(workers())
 
 
 def test_a_call_id_that_comes_back_in_a_later_reply_is_another_call() -> None:

@@ -18,9 +18,14 @@ from nbrunner.core.events import (
     CallStarted,
     ResultsFinished,
     RunFinished,
+    RunStarted,
 )
+from nbrunner.core.request import Settings
+from nbrunner.core.transcript import Transcript
 from nbrunner.errors import RunInterrupted, WaitInterrupted
+from nbrunner.loop.exits import Left
 from nbrunner.loop.interrupts import Interrupts
+from nbrunner.loop.ledger import Ledger, Pen
 from nbrunner.replay import fail, say, think, use
 from tests.loop.steering import (
     Followed,
@@ -72,6 +77,7 @@ def go_on(run: Run, text: str = "Go on.") -> None:
 
 @both_ways
 def test_stop_inside_a_tool_awaits_it_and_leaves_out_the_calls_behind_it(
+    *,
     stream: bool,
 ) -> None:
     calls: list[str] = []
@@ -209,7 +215,9 @@ def test_what_was_asked_during_the_last_reply_is_not_left_over_for_the_next_star
 
 
 @both_ways
-def test_leaving_a_tool_that_does_not_return_ends_the_run_at_once(stream: bool) -> None:
+def test_leaving_a_tool_that_does_not_return_ends_the_run_at_once(
+    *, stream: bool
+) -> None:
     calls: list[str] = []
     door = Door()
     wire = Wire([ADD, use("linger", name="a"), ADD], [say("Going on."), ADD], "Done.")
@@ -325,8 +333,20 @@ def test_leaving_twice_ends_once() -> None:
     run.stop(now=True)
     run.stop(now=True)
     door.open()
+    join(workers())
     assert len(followed.of(RunFinished)) == 1
     assert len(followed.of(ResultsFinished)) == 1
+
+
+def test_a_pen_that_was_taken_writes_no_more_and_is_taken_once() -> None:
+    ledger = Ledger(Transcript(settings=Settings(model="m", max_tokens=1)))
+    pen = Pen(ledger)
+    pen.write(RunStarted(source="live"))
+    pen.take(lambda: [RunFinished(stopped_by="person")])
+    pen.take(lambda: [RunFinished(stopped_by="error")])
+    with pytest.raises(Left):
+        pen.write(RunStarted(source="live"))
+    assert ledger.transcript.stopped_by == "person"
 
 
 INTERRUPTIONS = {
@@ -443,6 +463,7 @@ def test_the_second_interrupt_leaves_at_once(wait: Callable[[Run], object]) -> N
     assert results == [INTERRUPTED, NOT_RUN]
     go_on(run)
     door.open()
+    join(workers())
     assert calls == ["a"]
     assert_the_api_takes_all(wire)
 

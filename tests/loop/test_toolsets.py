@@ -46,7 +46,7 @@ def member(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("then", [None, ToolError("no page"), ValueError("x")])
 def test_a_toolset_answers_as_it_does_for_the_sdk_alone(
-    stream: bool, then: Exception | None
+    *, stream: bool, then: Exception | None
 ) -> None:
     replies = ([member("navigate"), ADD, member("screenshot")], "Seen.")
     theirs = sdk_alone(replies, {"tools": [Browser(then)]}, stream=stream)

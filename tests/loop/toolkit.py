@@ -33,7 +33,8 @@ def counted_tools(calls: list[Any]) -> list[Any]:
     def fail(how: str) -> str:
         """Fail."""
         calls.append(("fail", how))
-        raise ERRORS[how]()
+        error = ERRORS[how]()
+        raise error
 
     @beta_tool
     def give(what: str) -> Any:

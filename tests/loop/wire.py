@@ -10,6 +10,7 @@ import anthropic
 import httpx2
 
 from nbrunner import replay
+from nbrunner.replay.sse import encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,6 +33,17 @@ class Door:
 
     def open(self) -> None:
         self._opened.set()
+
+
+def answering(content: bytes, kind: str = "application/json") -> Callable[[], Any]:
+    """What answers a request with those bytes."""
+    return lambda: httpx2.Response(200, content=content, headers={"content-type": kind})
+
+
+def streaming(*events: tuple[str, Any]) -> Callable[[], Any]:
+    """What answers a request with a stream of those events."""
+    content = b"".join(encode(name, data) for name, data in events)
+    return answering(content, "text/event-stream")
 
 
 class Wire(httpx2.BaseTransport):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from nbrunner.core.closing import awaits_results
 from nbrunner.core.commands import By, Command, Pause, Resume, Retry, Step, Stop, Submit
 from nbrunner.core.edits import apply
 from nbrunner.core.events import (
@@ -38,14 +37,11 @@ class Controls:
         self.stopping = self.is_paused = False
         self._stepping = False
         self._inbox, self._pen = inbox, pen
-        self._deferred: list[tuple[Command, By]] = []
 
     def listen(self) -> None:
         """Obey what was asked since the last time."""
         with self._pen.held():
-            commands = [*self._deferred, *self._inbox.take()]
-            self._deferred = []
-            for command, by in commands:
+            for command, by in self._inbox.take():
                 self._obey(command, by)
 
     def safe_point(self) -> None:
@@ -82,7 +78,7 @@ class Controls:
 
     def close(self) -> None:
         """The run ends: make the edits that wait, and forget the other commands."""
-        for command, by in [*self._deferred, *self._inbox.take()]:
+        for command, by in self._inbox.take():
             if isinstance(command, Submit):
                 self._edit(command, by)
 
@@ -103,7 +99,7 @@ class Controls:
             case Stop():
                 self.stopping = True
             case Submit():
-                self._submit(command, by)
+                self._edit(command, by)
             case _:
                 # A message waits in the transcript, where it can be withdrawn.
                 return
@@ -115,16 +111,8 @@ class Controls:
             return
         self.is_paused = False
 
-    def _submit(self, command: Submit, by: By) -> None:
-        transcript = self._pen.transcript
-        last = transcript.last
-        if last and last.call(command.edit.call_id) and awaits_results(transcript):
-            # The result is there to be seen and not yet in the conversation.
-            self._deferred.append((command, by))
-        else:
-            self._edit(command, by)
-
     def _edit(self, command: Submit, by: By) -> None:
+        # Calls that still run have their place in it: theirs can be marked already.
         request = self._pen.transcript.next_request()
         try:
             edited = apply(request, command.edit, by=by)

@@ -59,6 +59,7 @@ def caught_prints(tell: Callable[[str], None]) -> Iterator[None]:
         with _proxied():
             yield
     finally:
+        # Whoever is told may print too, and that is no print of the tool.
         _sink.reset(token)
         buffer.flush()
 
@@ -88,7 +89,7 @@ class _Buffer:
         # the telling needs.
         with self._telling:
             if text := self._taken():
-                _told_outside(self._tell, text)
+                self._tell(text)
 
     def _taken(self) -> str:
         with self._lock:
@@ -97,15 +98,6 @@ class _Buffer:
                 self._timer = None
             text, self._pieces = "".join(self._pieces), []
             return text
-
-
-def _told_outside(tell: Callable[[str], None], text: str) -> None:
-    """Tell a text; whoever is told may print too, and that is no print of the tool."""
-    token = _sink.set(None)
-    try:
-        tell(text)
-    finally:
-        _sink.reset(token)
 
 
 @contextlib.contextmanager

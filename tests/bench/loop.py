@@ -9,13 +9,22 @@ from __future__ import annotations
 import gc
 import json
 import time
-from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
 import anthropic
 import httpx2
 from anthropic import beta_tool
 
 from nbrunner import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEAD = """\
+| iterations | stream | bare, thread=False (s) | Run (s) | ratio | SDK default (s) |
+|---|---|---|---|---|---|"""
+ROUNDS = ((10, 5), (100, 5), (300, 3), (1000, 1))
 
 
 @beta_tool
@@ -39,7 +48,7 @@ class Counting(httpx2.BaseTransport):
         """Answer a request without looking at it."""
         request.read()
         self._answered += 1
-        message = _message(self._answered, self._answered < self._calls)
+        message = _message(self._answered, more=self._answered < self._calls)
         if b'"stream":true' in request.content:
             events = b"".join(_events(message))
             headers = {"content-type": "text/event-stream"}
@@ -47,7 +56,7 @@ class Counting(httpx2.BaseTransport):
         return httpx2.Response(200, json=message)
 
 
-def _message(number: int, more: bool) -> dict[str, object]:
+def _message(number: int, *, more: bool) -> dict[str, object]:
     call = {
         "type": "tool_use",
         "id": f"toolu_{number}",
@@ -101,14 +110,14 @@ def client_of(calls: int) -> anthropic.Anthropic:
     return anthropic.Anthropic(api_key="none", http_client=http_client)
 
 
-def by_run(calls: int, stream: bool) -> None:
+def by_run(calls: int, *, stream: bool) -> None:
     """The loop as we drive it."""
     run = Run(client=client_of(calls), tools=[look], messages="Read on.", stream=stream)
     run.wait()
     assert run.stopped_by == "end_turn"
 
 
-def by_sdk(calls: int, stream: bool, **threads: bool) -> None:
+def by_sdk(calls: int, *, stream: bool, **threads: bool) -> None:
     """The loop as the SDK drives it."""
     runner = client_of(calls).beta.messages.tool_runner(
         model="claude-opus-5",
@@ -132,24 +141,30 @@ def cpu_s(work: Callable[[], None], times: int) -> float:
     return best
 
 
-def main() -> list[str]:
-    """Print and return the rows of the table."""
-    rows = [
-        "| iterations | stream | bare, thread=False (s) | Run (s) | ratio | SDK default (s) |",
-        "|---|---|---|---|---|---|",
+def row(calls: int, times: int, *, stream: bool) -> str:
+    """Measure one line of the table."""
+    ours = cpu_s(partial(by_run, calls, stream=stream), times)
+    bare = cpu_s(partial(by_sdk, calls, stream=stream, thread=False), times)
+    threads = cpu_s(partial(by_sdk, calls, stream=stream), times)
+    facts = [
+        str(calls),
+        "yes" if stream else "no",
+        f"{bare:.3f}",
+        f"{ours:.3f}",
+        f"{ours / bare:.2f}",
+        f"{threads:.3f}",
     ]
+    return f"| {' | '.join(facts)} |"
+
+
+def main() -> None:
+    """Print the table, line by line as it is measured."""
     by_run(2, stream=True)
     by_sdk(2, stream=True, thread=False)
-    for calls, times in ((10, 5), (100, 5), (300, 3), (1000, 1)):
+    print(HEAD)
+    for calls, times in ROUNDS:
         for stream in (False, True):
-            bare = cpu_s(lambda: by_sdk(calls, stream, thread=False), times)
-            ours = cpu_s(lambda: by_run(calls, stream), times)
-            threads = cpu_s(lambda: by_sdk(calls, stream), times)
-            row = f"| {calls} | {'yes' if stream else 'no'} | {bare:.3f} | {ours:.3f} "
-            row += f"| {ours / bare:.2f} | {threads:.3f} |"
-            print(row, flush=True)
-            rows.append(row)
-    return rows
+            print(row(calls, times, stream=stream), flush=True)
 
 
 if __name__ == "__main__":

@@ -417,7 +417,9 @@ def test_inputs_that_are_one_object_are_told_apart() -> None:
         return "given"
 
     run = Run(client=wire.client, tools=[give], messages="?", stream=False)
+    followed = Followed(run)
     run.wait(20)
+    assert [event.call_id for event in followed.of(CallFinished)] == ["a", "b"]
     calls = run.transcript.iterations[0].tool_calls
     assert [(call.id, call.status) for call in calls] == [
         ("a", "error"),

@@ -24,6 +24,7 @@ from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
 from nbrunner.errors import RunInterrupted, WaitInterrupted
 from nbrunner.loop.exits import Left
+from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.interrupts import Interrupts
 from nbrunner.loop.ledger import Ledger, Pen
 from nbrunner.replay import fail, say, think, use
@@ -347,6 +348,21 @@ def test_a_pen_that_was_taken_writes_no_more_and_is_taken_once() -> None:
     with pytest.raises(Left):
         pen.write(RunStarted(source="live"))
     assert ledger.transcript.stopped_by == "person"
+
+
+def test_who_waits_at_the_inbox_gives_up_when_stirred() -> None:
+    inbox, left, waits = Inbox(), threading.Event(), threading.Event()
+
+    def unless() -> bool:
+        waits.set()
+        return left.is_set()
+
+    waiting = threading.Thread(target=inbox.wait, args=(unless,))
+    waiting.start()
+    assert waits.wait(20)
+    left.set()
+    inbox.stir()
+    join([waiting])
 
 
 INTERRUPTIONS = {

@@ -169,8 +169,8 @@ def test_help_lists_the_options(
             "%%toolrun --tools plain_function --client replies\nHi",
             (
                 "plain_function is a plain function, so Claude has no schema for it. "
-                "Put @beta_tool above its def (from anthropic import beta_tool), or pass "
-                "beta_tool(plain_function)."
+                "Put @beta_tool above its def (from anthropic import beta_tool), or "
+                "pass beta_tool(plain_function)."
             ),
         ),
         (

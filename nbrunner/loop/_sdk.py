@@ -7,8 +7,8 @@ SDK objects go no further than this file: a reply leaves it as plain JSON.
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Iterable, Mapping
+from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import anthropic
@@ -33,7 +33,6 @@ class SilentEnd(Exception):
 
 
 _REQUEST_OPTIONS = ("extra_headers", "extra_query", "extra_body", "timeout")
-
 
 _NO_THREAD = (
     "thread: a run keeps the conversation itself, so that it can be edited, and sends "
@@ -95,9 +94,8 @@ class Exchange:
 
         Raises:
             SilentEnd: The stream ended before the reply was whole.
-            Exception: Anything else that the SDK raises: a broken stream escapes as a
-                bare httpx2 error, broken JSON as a ValueError, an empty stream as an
-                AssertionError, a reply of another shape as almost anything.
+            Exception: A broken stream escapes as a bare httpx2 error, and a reply of
+                another shape as almost anything (tests/loop/test_sdk_contract.py).
         """
         item = next(self._runner)
         if self._stream:
@@ -243,13 +241,7 @@ def _status_failure(error: anthropic.APIStatusError, facts: Any) -> Failure:
     )
 
 
-_BAD_REPLY = (
-    json.JSONDecodeError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    TypeError,
-)
+_BAD_REPLY = (JSONDecodeError, AssertionError, AttributeError, LookupError, TypeError)
 """What the SDK trips over when a reply has another shape than a message."""
 
 _PASSING = "The service is at fault, and it passes: wait a moment, then retry."

@@ -28,6 +28,7 @@ from nbrunner.core.commands import (
     Withdraw,
 )
 from nbrunner.core.events import Asked, CommandRefused, Source
+from nbrunner.core.redact import redact
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
 from nbrunner.errors import RunInterrupted, UsageError, WaitInterrupted
@@ -72,7 +73,7 @@ class Note:
         return self._run.withdraw(self.id)
 
     def __repr__(self) -> str:
-        return f"<Note {self.id}: {self.text!r}>"
+        return f"<Note {self.id}: {redact(self.text)!r}>"
 
 
 class Run:
@@ -130,7 +131,7 @@ class Run:
             max_tokens=max_tokens,
             system=plain(system),
             tools=self._tools.definitions,
-            params=checked_parameters(params),
+            params=plain(checked_parameters(params)),
         )
         self._ledger = Ledger(
             Transcript(
@@ -282,7 +283,8 @@ class Run:
         return self._outcome(worker)
 
     def _started(self) -> Worker:
-        if self._worker is None:
+        follows_up = bool(self.transcript.waiting) and not self.is_running
+        if self._worker is None or follows_up:
             self.start()
         assert self._worker is not None  # noqa: S101 - start() made it
         return self._worker
@@ -406,6 +408,13 @@ def _messages_of(given: str | Iterable[Any]) -> list[Message]:
     if isinstance(given, Mapping):
         raise UsageError("messages is one message; give a list: messages=[{...}].")
     messages: list[Message] = [plain(message) for message in given]
+    for place, message in enumerate(messages):
+        if not (isinstance(message, dict) and {"role", "content"} <= message.keys()):
+            raise UsageError(
+                f"messages[{place}] is {type(message).__name__} "
+                f"{redact(str(message)):.200}: a message is a dict with role and "
+                'content, {"role": "user", "content": "..."}.'
+            )
     return messages
 
 

@@ -38,18 +38,17 @@ def closing_events(transcript: Transcript, stopped_by: str = "person") -> list[E
         return [RequestFailed(iteration=iteration.index, failure=failure), finished]
     if not awaits_results(transcript):
         return [finished]
+    calls = list(zip(tool_uses(iteration.blocks), iteration.tool_calls, strict=True))
     interrupted = [
         CallFinished(
             iteration=iteration.index,
             call_id=call.id,
             outcome="interrupted",
-            content=_why(call),
+            content=_why(use, call),
         )
-        for call in iteration.tool_calls
+        for use, call in calls
         if not call.is_answered
     ]
-    uses = tool_uses(iteration.blocks)
-    calls = zip(uses, iteration.tool_calls, strict=True)
     content = [_result(use, call) for use, call in calls]
     message = {"role": "user", "content": content}
     results = ResultsFinished(iteration=iteration.index, message=message)
@@ -78,11 +77,13 @@ def awaits_results(transcript: Transcript) -> bool:
     )
 
 
-def _why(call: ToolCall) -> str:
-    return INTERRUPTED if call.status == "running" else NOT_RUN
+def _why(use: Block, call: ToolCall) -> str:
+    # A toolset's member runs without a gate: nobody knows whether it has begun.
+    may_have_begun = call.status == "running" or bool(use.get("toolset_name"))
+    return INTERRUPTED if may_have_begun else NOT_RUN
 
 
 def _result(use: Block, call: ToolCall) -> Block:
     if not call.is_answered:
-        return result_of(use, _why(call), is_error=True)
+        return result_of(use, _why(use, call), is_error=True)
     return result_of(use, call.result, is_error=call.is_error)

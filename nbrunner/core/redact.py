@@ -30,13 +30,20 @@ _KEY_SHAPES = re.compile(
     re.VERBOSE,
 )
 _BEARER = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
+_IN_ADDRESS = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
+_TELLING_NAME = (
+    r"[\w-]{0,64}"
+    r"(?:api[_-]?key|secret|passw(?:or)?d|token(?!s)|authorization|private[_-]?key)"
+    r"[\w-]{0,64}"
+)
+# The bounds keep the search linear in a text that is one long word.
 _NAMED = re.compile(
-    r"""(?ix)
-    (?<![\w-])([\w-]*(?:api[_-]?key|secret|passw(?:or)?d|auth[_-]?token|access[_-]?token)
-       [\w-]*["']?\s*[:=]\s*["']?)
-    (?!\[redacted\])[^\s"',;&})\]]{6,}
+    rf"""(?ix)
+    (?<![\w-])({_TELLING_NAME}["']?\s{{0,8}}[:=]\s{{0,8}}["']?(?:(?:basic|bearer)\s+)?)
+    (?!\[redacted\]|(?:basic|bearer)\s)[^\s"',;&}})\]]{{6,}}
     """,
 )
+_SECRET_KEY = re.compile(rf"(?i){_TELLING_NAME}")
 
 
 @overload
@@ -49,15 +56,24 @@ def redact(text: str | None) -> str | None:
         return None
     text = _KEY_SHAPES.sub(REDACTED, text)
     text = _BEARER.sub(rf"\1{REDACTED}", text)
+    text = _IN_ADDRESS.sub(REDACTED, text)
     return _NAMED.sub(rf"\1{REDACTED}", text)
 
 
 def redact_json(value: JSON) -> JSON:
-    """A copy of a JSON value with every string in it, keys included, redacted."""
+    """A copy of a JSON value with every string in it, keys included, redacted.
+
+    A text under a key that says it is secret goes, whatever its shape.
+    """
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
-        return {redact_json(key): redact_json(item) for key, item in value.items()}
+        return {redact_json(key): _redact_item(key, it) for key, it in value.items()}
     if isinstance(value, list | tuple):
         return [redact_json(item) for item in value]
     return value
+
+
+def _redact_item(key: JSON, item: JSON) -> JSON:
+    secret = isinstance(item, str) and item and _SECRET_KEY.fullmatch(str(key))
+    return REDACTED if secret else redact_json(item)

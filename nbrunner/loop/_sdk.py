@@ -177,7 +177,9 @@ def checked_client(client: Any) -> Any:
     Raises:
         NotAClient: It is the SDK's client for asyncio.
     """
-    if isinstance(client, anthropic.AsyncAnthropic):
+    # By name too: the clients for other platforms share no public base class.
+    is_async = type(client).__name__.startswith("Async")
+    if is_async or isinstance(client, anthropic.AsyncAnthropic):
         raise NotAClient.asynchronous(client)
     return client
 

@@ -7,6 +7,7 @@ conversation back from there: the transcript is the only state a run has.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +91,9 @@ class Driver:
                     self._finish("error")
                     return
         except StopAsked:
-            self._finish("person")
+            # Between the two someone may have left the run already.
+            with contextlib.suppress(Left):
+                self._finish("person")
         except Left:
             return
         except Exception:
@@ -136,7 +139,9 @@ class Driver:
             goes_on = calls_answered or reason in SENT_BACK
             if not goes_on and not transcript.waiting:
                 return reason or "end_turn"
-        if self._max_iterations is not None and self._started >= self._max_iterations:
+        retries = last is not None and last.reply is None
+        limit = self._max_iterations
+        if limit is not None and self._started >= limit and not retries:
             return "max_iterations"
         return None
 

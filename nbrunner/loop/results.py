@@ -8,6 +8,7 @@ becomes JSON, or a sentence that says what came back.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -124,9 +125,10 @@ def _as_json(value: Any, tool: str, kind: str) -> tuple[str, str]:
 
 
 def _is_json(value: Any) -> bool:
+    """Whether a value can go out: the SDK encodes requests by `json`, strictly."""
     try:
-        to_json(value)
-    except (PydanticSerializationError, ValueError):
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
         return False
     return True
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.display import display
 
+from nbrunner.core.redact import redact
 from nbrunner.errors import RunFailed
 
 if TYPE_CHECKING:
@@ -89,4 +90,5 @@ def _raise_failure(run: Run) -> None:
     last = run.transcript.last
     if run.stopped_by == "error" and last is not None:
         failure = last.failures[-1]
-        raise RunFailed(last.index, failure.message, failure.advice)
+        # What a cell raises is saved with the notebook.
+        raise RunFailed(last.index, redact(failure.message), failure.advice)

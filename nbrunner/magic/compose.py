@@ -32,6 +32,11 @@ def compose(
     """
     if not body.strip():
         raise UsageError(f"The cell has no message below its first line.\n\n{USAGE}")
+    if line.name in tool_names(variables):
+        raise UsageError(
+            f"%%toolrun {line.name}: {line.name} is a tool, and the run would take its "
+            f"name. Did you mean --tools {line.name}?"
+        )
     options = {
         "model": line.model,
         "max_tokens": line.max_tokens,
@@ -99,6 +104,11 @@ def _params(line: Line, variables: Mapping[str, Any]) -> dict[str, Any]:
         raise UsageError(
             f"--params {line.params}: that variable holds a {type(value).__name__}. "
             "It has to be a dict of the API's parameters, by name."
+        )
+    if taken := sorted({"tools", "messages", "client", "name"} & value.keys()):
+        raise UsageError(
+            f"--params {line.params}: it holds {', '.join(taken)}, which the line and "
+            "the cell give. Leave it out there."
         )
     return value
 

@@ -9,6 +9,7 @@ from IPython.core.error import UsageError as ShellUsageError
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from traitlets import Int, Unicode
 
+from nbrunner.core.redact import redact
 from nbrunner.errors import NbrunnerError, UsageError
 from nbrunner.magic.cell import awaited, blocking, someone_is_there
 from nbrunner.magic.compose import RUN_NAME, compose, tool_names
@@ -97,7 +98,7 @@ class ToolrunMagics(Magics):
             print(help_)  # noqa: T201 - what was asked for
             return None
         except (NbrunnerError, TypeError) as error:
-            raise ShellUsageError(str(error)) from None
+            raise ShellUsageError(redact(str(error))) from None
         if options.step and someone_is_there(self._shell):
             run.pause()
         self._shell.user_ns.update({run.name: run, RUN_NAME: run})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import keyword
 import shlex
 from dataclasses import dataclass
 from typing import NoReturn
@@ -94,7 +95,7 @@ def parse_line(line: str) -> Line:
     if options.pop("help"):
         raise HelpAsked(parser.format_help())
     name = options["name"]
-    if name is not None and not name.isidentifier():
+    if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
         raise UsageError(
             f"%%toolrun {name}: the run's name has to be a Python variable name. "
             "Tools are named with --tools."

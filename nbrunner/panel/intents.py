@@ -101,6 +101,11 @@ def obey(intent: Intent, run: Steered) -> None:
     """
     match intent:
         case Send():
+            if run.transcript.status == "finished":
+                raise IntentRefused(
+                    f"The run has ended. In a cell, {run.name}.inject(...) and then "
+                    f"{run.name}.start() go on with it."
+                )
             run.inject(intent.text, by="person")
         case WithdrawNote():
             if not run.withdraw(intent.note, by="person"):
@@ -114,6 +119,7 @@ def obey(intent: Intent, run: Steered) -> None:
 
 
 _OPEN_TO = {
+    "resume": ("running", "paused", "failed"),
     "pause": ("running",),
     "step": ("running", "paused", "ready"),
     "stop": ("running", "paused", "failed"),
@@ -127,7 +133,8 @@ _ASKED = {"stop_now": "stop"}
 
 def _control(name: str, run: Steered) -> None:
     status = run.transcript.status
-    if status not in _OPEN_TO.get(name, (status,)):
+    goes_on = name == "resume" and run.transcript.stopped_by == "person"
+    if status not in _OPEN_TO.get(name, (status,)) and not goes_on:
         now, asked = _NOW.get(status, status), _ASKED.get(name, name)
         raise IntentRefused(f"The run is {now}: it cannot {asked}.")
     if name == "stop_now":

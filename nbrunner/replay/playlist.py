@@ -68,9 +68,9 @@ class Playlist:
             return episode
         expected = next((i for i in self._unplayed if i >= self._next), None)
         if expected is None:
-            raise RepliesExhausted(
-                len(self._cassette.episodes), self._cassette.source, _gist(body)
-            )
+            asked = _gist(request_of(body))
+            count = len(self._cassette.episodes)
+            raise RepliesExhausted(count, self._cassette.source, asked)
         where = first_difference(self._recorded[expected], request_of(body))
         raise ReplyMismatch(self._asked, where.path, where.recorded, where.asked)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -175,7 +176,7 @@ def _cache_toggle(transcript: Transcript, call: ToolCall, look: Look) -> list[Ht
         *([chip("waits for the next safe point", "warn")] if waits else []),
         h(
             "code",
-            f'{look.name}.submit(ToggleCache("{call.id}"))',
+            f"{look.name}.submit(ToggleCache({json.dumps(call.id)}))",
             class_="nbr-py",
         ),
     ]

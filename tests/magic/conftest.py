@@ -45,6 +45,7 @@ def shell() -> Iterator[InteractiveShell]:
         replies=replies,
         polite="Be polite.",
         settings={"temperature": 1},
+        taken={"tools": []},
     )
     shell.run_line_magic("load_ext", "nbrunner")
     yield shell

@@ -197,6 +197,12 @@ def test_help_lists_the_options(
         (f"{FIRST_LINE} --max-tok 5\nHi", "unrecognized arguments: --max-tok 5"),
         (f"{FIRST_LINE} --system-text 'x\nHi", "No closing quotation"),
         ("%%toolrun 2b --client replies\nHi", "has to be a Python variable name"),
+        (
+            "%%toolrun get_weather --client replies\nHi",
+            "Did you mean --tools get_weather?",
+        ),
+        ("%%toolrun class --client replies\nHi", "has to be a Python variable name"),
+        (f"{FIRST_LINE} --params taken\nHi", "it holds tools, which the line"),
         ("%%toolrun x --client replys\nHi", "Did you mean replies?"),
         ("%%toolrun x --client polite\nHi", "polite"),
         ("%%toolrun x --cassette no.json\nHi", "no.json"),

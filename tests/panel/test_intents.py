@@ -67,8 +67,26 @@ def test_stop_now_is_a_stop_that_does_not_wait() -> None:
 
 def test_a_message_is_sent_as_it_was_typed() -> None:
     text = "  two lines\n<b>with markup</b>  "
-    sent = asked({"intent": "send", "text": text})
+    sent = asked({"intent": "send", "text": text}, status="running")
     assert sent == [("inject", (text,), BY)]
+
+
+def test_a_message_for_a_run_that_has_ended_is_refused_with_what_to_do() -> None:
+    said = refusal({"intent": "send", "text": "Hi"}, status="finished")
+    assert "run.inject(...) and then run.start()" in said
+
+
+@pytest.mark.parametrize(
+    ("stopped_by", "goes_on"), [("person", True), ("end_turn", False)]
+)
+def test_only_a_run_that_a_person_stopped_goes_on_by_a_click(
+    stopped_by: str, *, goes_on: bool
+) -> None:
+    change = {"status": "finished", "stopped_by": stopped_by}
+    if goes_on:
+        assert asked({"intent": "resume"}, **change) == [("resume", (), BY)]
+    else:
+        assert "cannot resume" in refusal({"intent": "resume"}, **change)
 
 
 def test_a_message_that_waits_is_withdrawn() -> None:
@@ -125,7 +143,8 @@ def test_what_the_panel_never_sends_is_refused(message: Any) -> None:
 
 
 def test_the_longest_message_is_taken() -> None:
-    ((_, (text,), _),) = asked({"intent": "send", "text": "x" * LONGEST_MESSAGE})
+    message = {"intent": "send", "text": "x" * LONGEST_MESSAGE}
+    ((_, (text,), _),) = asked(message, status="running")
     assert len(text) == LONGEST_MESSAGE
 
 

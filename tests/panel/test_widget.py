@@ -147,8 +147,7 @@ def test_a_message_is_withdrawn(shown: Show, held: Any) -> None:
         ({"intent": "send", "text": ""}, "The panel sent something it should not"),
         ({"intent": "withdraw", "note": "note_0"}, "That message has gone out already"),
         ({"intent": "pause"}, "The run is finished: it cannot pause."),
-        # Space to Python, and not to the pattern that the message has to match.
-        ({"intent": "send", "text": "\x1c"}, "The message is empty"),
+        ({"intent": "send", "text": "Hi"}, "The run has ended."),
     ],
 )
 def test_a_refusal_is_told_to_the_view(shown: Show, message: Any, said: str) -> None:

@@ -244,15 +244,15 @@ class RepliesExhausted(ReplayError):
     """More replies were asked for than there are."""
 
     def __init__(self, count: int, source: str, asked: str) -> None:
-        add = (
-            "Add a reply to the script"
+        held, add = (
+            ("script", "Add a reply to it")
             if source == "scripted"
-            else 'Record again with mode="rewrite" (in a cell: --record rewrite)'
+            else ("cassette", "Record it anew (--record rewrite)")
         )
+        replies = "1 reply" if count == 1 else f"{count} replies"
         super().__init__(
-            f"No reply is left: the {source} cassette holds {count}, and one more was "
-            f"asked for, to answer {asked}. {add}, or connect again to start from the "
-            "top."
+            f"No reply is left: the {held} has {replies}, and one more was asked for, "
+            f"to answer {asked}. {add}, or make a new run to start from the top."
         )
         self.count = count
 

@@ -27,7 +27,7 @@ from nbrunner.core.commands import (
     Submit,
     Withdraw,
 )
-from nbrunner.core.events import Asked, CommandRefused, Source
+from nbrunner.core.events import Asked, CommandRefused
 from nbrunner.core.redact import redact
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
@@ -178,8 +178,8 @@ class Run:
         return self.transcript.stopped_by
 
     @property
-    def source(self) -> Source:
-        """Whether the replies are live, recorded or scripted."""
+    def source(self) -> Any:  # a Literal here breaks the tab completion of Jedi
+        """Whether the replies are `live`, `recorded` or `scripted`."""
         return source_of(self._client)
 
     @property

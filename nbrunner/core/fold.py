@@ -42,7 +42,7 @@ def _(event: events.Asked, transcript: Transcript) -> Transcript:
     if isinstance(command, commands.Withdraw):
         waiting = tuple(n for n in transcript.waiting if n.id != command.note_id)
         return _with(transcript, waiting=waiting, refused=None)
-    return _with(transcript, asked=(*transcript.asked, command), refused=None)
+    return _with(transcript, asked=_with_asked(transcript, command), refused=None)
 
 
 @_fold.register
@@ -221,6 +221,22 @@ def _with_call(
         for call in transcript.iterations[event.iteration].tool_calls
     )
     return _with_iteration(transcript, event.iteration, tool_calls=calls)
+
+
+def _with_asked(
+    transcript: Transcript, command: commands.Command
+) -> tuple[commands.Command, ...]:
+    """What waits, with one more command: of pause, go on and step the last counts."""
+    if not isinstance(command, _PACE):
+        return (*transcript.asked, command)
+    others = tuple(c for c in transcript.asked if not isinstance(c, _PACE))
+    goes_on_anyway = isinstance(command, commands.Resume) and (
+        transcript.status == "running"
+    )
+    return others if goes_on_anyway else (*others, command)
+
+
+_PACE = (commands.Pause, commands.Resume, commands.Step)
 
 
 def _still_asked(transcript: Transcript) -> tuple[commands.Command, ...]:

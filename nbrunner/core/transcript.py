@@ -146,6 +146,12 @@ class Transcript(Value):
     refused: tuple[Edit | Command, str] | None = None
     stopped_by: StoppedBy | None = None
 
+    def __repr__(self) -> str:
+        count = len(self.iterations)
+        return f"<Transcript: {count} iterations, {self.stopped_by or self.status}>"
+
+    __str__ = __repr__
+
     @property
     def usage(self) -> Usage:
         """The tokens of all replies together."""

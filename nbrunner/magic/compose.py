@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Any
 
 from nbrunner import replay
@@ -32,6 +33,8 @@ def compose(
     """
     if not body.strip():
         raise UsageError(f"The cell has no message below its first line.\n\n{USAGE}")
+    if hasattr(builtins, line.name or ""):
+        raise UsageError(f"%%toolrun {line.name}: that name is Python's own.")
     if line.name in tool_names(variables):
         raise UsageError(
             f"%%toolrun {line.name}: {line.name} is a tool, and the run would take its "
@@ -78,7 +81,7 @@ def _variable(option: str, name: str, variables: Mapping[str, Any], kind: type) 
         of_kind = [
             key
             for key, value in variables.items()
-            if isinstance(value, kind) and not key.startswith("_")
+            if isinstance(value, kind) and not key.startswith("_") and key != "Out"
         ]
         raise UnknownName(option, name, of_kind)
     return variables[name]
@@ -115,8 +118,18 @@ def _params(line: Line, variables: Mapping[str, Any]) -> dict[str, Any]:
 
 def _client(line: Line, variables: Mapping[str, Any]) -> Any:
     if line.client is not None:
-        return _variable("--client", line.client, variables, object)
+        if line.client not in variables:
+            at_hand = [name for name, value in variables.items() if _answers(value)]
+            raise UnknownName("--client", line.client, at_hand)
+        return variables[line.client]
     if line.cassette is not None:
         mode: Any = line.record or "none"  # an unknown one is refused by record()
         return replay.record(line.cassette, mode=mode)
     return None
+
+
+def _answers(value: Any) -> bool:
+    """Whether a variable may hold a client, or replies to play."""
+    is_client = hasattr(value, "beta") or hasattr(value, "handle_request")
+    is_client = is_client or isinstance(value, replay.Cassette)
+    return is_client and not isinstance(value, type)

@@ -61,7 +61,7 @@ class ToolrunMagics(Magics):
         cell is left to the magic.
         """
         match = _FIRST_LINE.fullmatch(lines[0]) if lines else None
-        if match is None or self.depth:
+        if match is None or self.depth or match["line"].rstrip().endswith("?"):
             return lines
         line, body = match["line"].strip(), "".join(lines[1:])
         call = f"toolrun_awaited({line!r}, {body!r})"

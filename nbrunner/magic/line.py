@@ -8,7 +8,7 @@ import shlex
 from dataclasses import dataclass
 from typing import NoReturn
 
-from nbrunner.errors import UsageError
+from nbrunner.errors import UsageError, close_matches
 
 USAGE = """\
 %%toolrun [NAME] --tools TOOL,TOOL [options]
@@ -47,11 +47,19 @@ class _Parser(argparse.ArgumentParser):
     """A parser that raises its complaint in place of leaving the process."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"%%toolrun: {message}.\n\n{USAGE}")
+        raise UsageError(f"%%toolrun: {message}.{self._hint(message)}\n\n{USAGE}")
+
+    def _hint(self, message: str) -> str:
+        """The option that a mistyped one may have meant."""
+        options = [name for action in self._actions for name in action.option_strings]
+        unknown = [word for word in message.split() if word.startswith("--")]
+        near = [match for word in unknown for match in close_matches(word, options)]
+        return f" Did you mean {near[0]}?" if near else ""
 
 
 def _parser() -> _Parser:
-    parser = _Parser(prog="%%toolrun", add_help=False, allow_abbrev=False, usage=USAGE)
+    usage = USAGE.replace("%", "%%")  # argparse formats it
+    parser = _Parser(prog="%%toolrun", add_help=False, allow_abbrev=False, usage=usage)
     add = parser.add_argument
     add("name", nargs="?", metavar="NAME", help="variable that gets the run")
     add(

@@ -25,6 +25,11 @@ class Cassette(Value):
     source: Literal["scripted", "recorded"]
     episodes: tuple[Episode, ...]
 
+    def __repr__(self) -> str:
+        return f"<Cassette: {len(self.episodes)} {self.source} replies>"
+
+    __str__ = __repr__
+
     @classmethod
     def load(cls, path: AnyPath) -> Cassette:
         """Read a cassette file.

@@ -38,11 +38,13 @@ def played(
     body: dict[str, Any],
     pace: float,
     sleep: Callable[[float], None],
+    unread: Callable[[], None] = lambda: None,
 ) -> httpx2.Response:
     """The HTTP response to a request with this body.
 
     A message comes as the request wants it, streamed or whole. Errors, and what is
-    no message at all, come as they are stored.
+    no message at all, come as they are stored. `unread` is called when who asked
+    hangs up before the end.
     """
     if response.events is None and response.message is None:
         answer = _as_stored(response)
@@ -53,17 +55,23 @@ def played(
     return httpx2.Response(
         response.status,
         headers={**response.headers, "content-type": answer.media_type},
-        stream=_PacedBody(answer, pace, sleep),
+        stream=_PacedBody(answer, pace, sleep, unread),
     )
 
 
 class _PacedBody(httpx2.SyncByteStream):
     def __init__(
-        self, answer: _Answer, pace: float, sleep: Callable[[float], None]
+        self,
+        answer: _Answer,
+        pace: float,
+        sleep: Callable[[float], None],
+        unread: Callable[[], None],
     ) -> None:
         self._answer = answer
         self._pace = pace
         self._sleep = sleep
+        self._unread = unread
+        self._is_over = False
 
     def __iter__(self) -> Iterator[bytes]:
         before_s = 0.0
@@ -72,9 +80,16 @@ class _PacedBody(httpx2.SyncByteStream):
             if wait_s > 0:
                 self._sleep(wait_s)
             before_s = chunk.at_s
+            self._is_over = chunk is self._answer.chunks[-1]
             yield chunk.content
+        self._is_over = True
         if self._answer.failure is not None:
             raise self._answer.failure
+
+    def close(self) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._unread()
 
 
 def _as_stored(response: StoredResponse) -> _Answer:

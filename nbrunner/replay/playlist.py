@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from bisect import insort
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.redact import redact_json
@@ -55,6 +56,15 @@ class Playlist:
                     self._next = index + 1
                     return self._cassette.episodes[index]
         return None
+
+    def put_back(self, episode: Episode) -> None:
+        """Play an episode again: who asked for it hung up before its end."""
+        with self._lock:
+            episodes = enumerate(self._cassette.episodes)
+            index = next(i for i, known in episodes if known is episode)
+            if index not in self._unplayed:
+                insort(self._unplayed, index)
+                self._next = index
 
     def take(self, body: dict[str, Any]) -> Episode:
         """The episode that answers the request, now played.

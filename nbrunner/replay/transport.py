@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 
@@ -51,8 +52,8 @@ class Replies(httpx2.BaseTransport):
         self._playlist = Playlist(cassette)
 
     @property
-    def source(self) -> Literal["scripted", "recorded"]:
-        """Where the replies come from."""
+    def source(self) -> Any:  # a Literal here breaks the tab completion of Jedi
+        """Where the replies come from: `scripted` or `recorded`."""
         return self._cassette.source
 
     @property
@@ -75,7 +76,9 @@ class Replies(httpx2.BaseTransport):
         body = body_of(request)
         self.requests.append(body)
         episode = self._playlist.take(body)
-        return played(episode.response, body, self._pace, self._sleep)
+        # A reply that was not read to its end was not had: it is the next again.
+        unread = partial(self._playlist.put_back, episode)
+        return played(episode.response, body, self._pace, self._sleep, unread)
 
 
 def play(cassette: Cassette | AnyPath, pace: float = 0.0) -> Replies:

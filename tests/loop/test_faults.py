@@ -478,7 +478,7 @@ def test_what_the_replies_at_hand_do_not_serve_is_told_in_their_own_words() -> N
     run.wait(20)
     failure = failure_at(run, 1)
     assert failure.kind == "replay"
-    assert failure.message.startswith("No reply is left: the scripted cassette holds 1")
+    assert failure.message.startswith("No reply is left: the script has 1 reply")
 
 
 def test_a_history_that_the_api_would_refuse_is_not_sent() -> None:

@@ -60,3 +60,34 @@ def test_a_block_that_cannot_go_out_becomes_a_sentence(part: Any) -> None:
     (call,) = run.transcript.iterations[0].tool_calls
     assert "content blocks that are not JSON" in call.result
     assert run.messages[2]["content"][0]["content"] == call.result
+
+
+def test_going_on_takes_back_a_pause_that_waits() -> None:
+    run = Run(client=script("Hello."), messages="Hi")
+    run.pause()
+    assert [command.kind for command in run.transcript.asked] == ["pause"]
+    run.resume()
+    assert run.wait().stopped_by == "end_turn"
+    assert run.transcript.asked == ()
+
+
+def test_a_reply_that_was_stopped_half_way_is_the_next_again() -> None:
+    replies = replay.play(script("A few words, and some more of them.", "Another."))
+    run = Run(client=replies, messages="Hi")
+
+    def stop_at_the_first_words(event: Any, _: Any) -> None:
+        if event.kind == "block_grew" and not run.transcript.iterations[0].failures:
+            run.stop()
+
+    unsubscribe = run.subscribe(stop_at_the_first_words)
+    assert run.wait().stopped_by == "person"
+    unsubscribe()
+    run.start()
+    assert run.wait().text == "A few words, and some more of them."
+
+
+def test_a_transcript_and_a_cassette_say_in_short_what_they_are() -> None:
+    cassette = script("Hello.")
+    run = Run(client=cassette, messages="Hi")
+    assert repr(cassette) == "<Cassette: 1 scripted replies>"
+    assert repr(run.wait()) == "<Transcript: 1 iterations, end_turn>"

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from IPython.core.completer import provisionalcompleter
 
 from nbrunner import replay
 from nbrunner.magic.extension import ToolrunMagics
@@ -77,6 +78,19 @@ def test_a_cell_run_after_a_nested_one_still_awaits(shell: InteractiveShell) -> 
     assert rewritten.startswith("await ")
 
 
+def test_a_question_mark_asks_for_the_help_of_the_magic(
+    shell: InteractiveShell,
+) -> None:
+    assert "pinfo" in shell.transform_cell("%%toolrun?")
+
+
+def test_the_names_of_a_run_complete(shell: InteractiveShell) -> None:
+    run_cell(shell, f"{FIRST_LINE}\nHow is Paris?")
+    with provisionalcompleter():
+        found = {it.text for it in shell.Completer.completions("weather.", 8)}
+    assert {"text", "transcript", "stop"} <= found
+
+
 @pytest.mark.parametrize("first", ["%%toolrunner x", "%%toolrun-x y", "%%time"])
 def test_only_the_whole_word_is_rewritten(shell: InteractiveShell, first: str) -> None:
     assert "toolrun_awaited" not in shell.transform_cell(f"{first}\nbody")
@@ -142,7 +156,9 @@ def test_help_lists_the_options(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_cell(shell, "%%toolrun --help\n")
-    assert "--max-iterations N" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "--max-iterations N" in said
+    assert "\n    %%toolrun weather" in said
     assert "_run" not in shell.user_ns
 
 
@@ -201,6 +217,8 @@ def test_help_lists_the_options(
             "%%toolrun get_weather --client replies\nHi",
             "Did you mean --tools get_weather?",
         ),
+        ("%%toolrun print --client replies\nHi", "that name is Python's own"),
+        (f"{FIRST_LINE} --modle x\nHi", "Did you mean --model?"),
         ("%%toolrun class --client replies\nHi", "has to be a Python variable name"),
         (f"{FIRST_LINE} --params taken\nHi", "it holds tools, which the line"),
         ("%%toolrun x --client replys\nHi", "Did you mean replies?"),

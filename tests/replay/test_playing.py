@@ -166,18 +166,17 @@ def test_a_later_run_of_a_notebook_can_be_replayed_alone(ask: Any) -> None:
         (
             replay.script("Hi."),
             (
-                "No reply is left: the scripted cassette holds 1, and one more was "
-                'asked for, to answer the user message "Hello again?". Add a reply to '
-                "the script, or connect again to start from the top."
+                "No reply is left: the script has 1 reply, and one more was asked "
+                'for, to answer the user message "Hello again?". Add a reply to it, '
+                "or make a new run to start from the top."
             ),
         ),
         (
             recorded(("Hello?", "Hi.")),
             (
-                "No reply is left: the recorded cassette holds 1, and one more was "
-                'asked for, to answer the user message "Hello again?". Record again '
-                'with mode="rewrite" (in a cell: --record rewrite), or connect again '
-                "to start from the top."
+                "No reply is left: the cassette has 1 reply, and one more was asked "
+                'for, to answer the user message "Hello again?". Record it anew '
+                "(--record rewrite), or make a new run to start from the top."
             ),
         ),
     ],
@@ -198,7 +197,7 @@ def test_asking_for_more_replies_than_there_are_is_explained(
 def test_an_empty_script_has_no_reply(ask: Any) -> None:
     with pytest.raises(anthropic.APIConnectionError) as caught:
         ask(replay.connect(replay.play(replay.script())))
-    assert "the scripted cassette holds 0" in str(cause(caught))
+    assert "the script has 0 replies" in str(cause(caught))
 
 
 def test_a_request_with_a_secret_matches_its_redacted_recording(

@@ -13,6 +13,7 @@ from nbrunner.core.blocks import text_of
 from nbrunner.core.caching import MAX_MARKS, marked_places
 from nbrunner.core.commands import Pause, Step, Stop
 from nbrunner.core.redact import redact_json
+from nbrunner.views.fields import at, decoded_size, text_at
 from nbrunner.views.printable import printable
 
 if TYPE_CHECKING:
@@ -54,14 +55,19 @@ def cut_inline(text: str) -> str:
     return f"{shown} … ({left_out})" if left_out else shown
 
 
-def _ellipsis(text: str, limit: int) -> str:
+def ellipsis(text: str, limit: int) -> str:
+    """The beginning of a text, with a sign where more was."""
     shown = printable(text)
     return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
 
 
 def size(text: str) -> str:
     """How much a text weighs, in the unit that fits."""
-    count = len(text.encode("utf-8", "replace"))
+    return bytes_words(len(text.encode("utf-8", "replace")))
+
+
+def bytes_words(count: int) -> str:
+    """A number of bytes, in the unit that fits."""
     if count < _KILO:
         return f"{count} B"
     if count < _KILO * _KILO:
@@ -120,6 +126,18 @@ def _without_id(key: str, item: Any) -> Any:
     return item if key == "input" else without_ids(item)
 
 
+def without_bytes(value: Any) -> Any:
+    """Blocks of the API with encoded files in them left out, and their size told."""
+    if isinstance(value, list | tuple):
+        return [without_bytes(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("type") == "base64" and isinstance(value.get("data"), str):
+        weight = bytes_words(decoded_size(value["data"]))
+        return {**value, "data": f"… {weight}"}
+    return {key: without_bytes(item) for key, item in value.items()}
+
+
 def result_text(content: Any) -> str:
     """The content of a result block as text: what Claude reads."""
     if content is None:
@@ -130,10 +148,53 @@ def result_text(content: Any) -> str:
 
 
 def _block_text(block: Any) -> str:
-    if isinstance(block, dict) and block.get("type") == "text":
+    if at(block, "type") == "text":
         return str(block.get("text", ""))
-    kind = block.get("type") if isinstance(block, dict) else type(block).__name__
-    return f"[{kind} block, {size(pretty(block))}]"
+    return f"[{block_words(block)}]"
+
+
+def block_words(block: Any) -> str:
+    """What a block is that is not text: its kind, title, type and size."""
+    kind = text_at(block, "type") or type(block).__name__
+    source = at(block, "source")
+    if kind not in ("image", "document", "search_result"):
+        return f"{kind} block, {size(pretty(block))}"
+    facts = [
+        " ".join(filter(None, [kind, ellipsis(text_at(block, "title"), 120)])),
+        ellipsis(text_at(source, "media_type"), 40),
+        _where(source),
+        content_size(block),
+    ]
+    return ", ".join(fact for fact in facts if fact)
+
+
+def _where(source: Any) -> str:
+    """Where a block's content lies, if not in the block."""
+    if isinstance(source, str):
+        return f"from {ellipsis(source, 200)}"
+    if address := text_at(source, "url"):
+        return f"at {ellipsis(address, 200)} (not loaded)"
+    return "an uploaded file" if text_at(source, "file_id") else ""
+
+
+def content_size(content: Any) -> str:
+    """How much the content of a result or a block weighs."""
+    return bytes_words(_bytes_of(content))
+
+
+def _bytes_of(content: Any) -> int:
+    if isinstance(content, list | tuple):
+        return sum(_bytes_of(item) for item in content)
+    if isinstance(content, str):
+        return len(content.encode("utf-8", "replace"))
+    if not isinstance(content, dict):
+        return 0 if content is None else len(repr(content))
+    if at(content, "source", "type") == "base64":
+        return decoded_size(text_at(content, "source", "data"))
+    parts = [at(content, "source", "data"), at(content, "source", "content")]
+    parts += [content.get("text"), content.get("content")]
+    known = sum(_bytes_of(part) for part in parts)
+    return known or len(pretty(content).encode("utf-8", "replace"))
 
 
 def arguments(call: ToolCall) -> list[tuple[str, str]]:
@@ -152,7 +213,7 @@ def _argument(name: str, value: Any) -> tuple[str, str]:
     # Redacted as one: that the name is `password` tells what the value is.
     name, _, text = printable(f"{name}={text}").partition("=")
     limit = _SIGNATURE_CHARACTERS
-    return f"{_ellipsis(name, limit)}=", _ellipsis(text, limit)
+    return f"{ellipsis(name, limit)}=", ellipsis(text, limit)
 
 
 def signature(call: ToolCall) -> str:
@@ -177,7 +238,7 @@ def not_run(iteration: Iteration, call: ToolCall) -> str | None:
 def gist(iteration: Iteration) -> str:
     """The first line of what Claude said in an iteration."""
     line = next(iter(text_of(iteration.blocks).strip().splitlines()), "")
-    return _ellipsis(line, _GIST_CHARACTERS)
+    return ellipsis(line, _GIST_CHARACTERS)
 
 
 def first_messages(transcript: Transcript) -> tuple[Message, ...]:

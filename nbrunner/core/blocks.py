@@ -71,4 +71,4 @@ def is_empty_text(block: Block) -> bool:
 def text_of(blocks: list[Block] | tuple[Block, ...]) -> str:
     """What the text blocks say, joined as one text."""
     texts = [block.get("text", "") for block in blocks if block.get("type") == "text"]
-    return "\n\n".join(text for text in texts if text)
+    return "\n\n".join(text for text in texts if text and isinstance(text, str))

@@ -51,7 +51,7 @@ def is_text(content: Any) -> bool:
 
 def content_fragments(content: Any, depth: int = 0) -> list[Html]:
     """Blocks of a message or a result, each as what it is."""
-    blocks = [content] if isinstance(content, str | dict) else list(content or ())
+    blocks = content if isinstance(content, list | tuple) else [content]
     return [content_block(item, depth) for item in blocks]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import html
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from nbrunner.views.printable import printable
@@ -46,6 +47,19 @@ def h(tag: str, *children: Child, **attributes: str | bool | None) -> Html:
 
 def escaped(text: str) -> Html:
     """Text as HTML shows it: secrets out, markup and quotes inert."""
+    # A page says the same few words, labels and classes above all, again and again.
+    return _known(text) if len(text) <= _SHORT else _escaped(text)
+
+
+_SHORT = 40
+
+
+@lru_cache(maxsize=2_000)
+def _known(text: str) -> Html:
+    return _escaped(text)
+
+
+def _escaped(text: str) -> Html:
     return Html(html.escape(printable(text), quote=True))
 
 

@@ -144,7 +144,8 @@ def result_text(content: Any) -> str:
         return ""
     if isinstance(content, str):
         return content
-    return "\n\n".join(_block_text(block) for block in content)
+    blocks = content if isinstance(content, list | tuple) else [content]
+    return "\n\n".join(_block_text(block) for block in blocks)
 
 
 def _block_text(block: Any) -> str:

@@ -28,7 +28,7 @@ def image_fragment(block: Any) -> Html:
     """An image block: the image, or words on why it is not shown."""
     if text_at(block, "source", "type") == "base64":
         return encoded_image(at(block, "source", "data"), alt="image in a message")
-    return h("div", words.block_words(block), class_="nbr-remark")
+    return h("div", f"[{words.block_words(block)}]", class_="nbr-picture nbr-remark")
 
 
 def encoded_image(data: Any, *, alt: str) -> Html:
@@ -58,4 +58,4 @@ def _media_type(content: bytes) -> str | None:
 
 
 def _left_out(why: str, alt: str) -> Html:
-    return h("div", f"[{alt}: not shown, {why}]", class_="nbr-remark")
+    return h("div", f"[{alt}: not shown, {why}]", class_="nbr-picture nbr-remark")

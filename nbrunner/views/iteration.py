@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nbrunner.core.blocks import content_of
 from nbrunner.core.caching import MAX_MARKS, marked_places
 from nbrunner.views import words
-from nbrunner.views.content import content_fragments, is_text
+from nbrunner.views.content import content_block, is_text
 from nbrunner.views.html import Child, Html, h, spaced
 from nbrunner.views.look import Look, Part, block, chip, is_lasting
 from nbrunner.views.reply import broken_block, reply_fragments
@@ -245,6 +245,13 @@ def _opening_message(message: Any) -> Html:
     return h(
         "div",
         h("span", who, class_="nbr-who"),
-        h("div", content_fragments(content), class_="nbr-said"),
+        h("div", [_said(item) for item in content], class_="nbr-said"),
         class_="nbr-note",
     )
+
+
+def _said(item: Any) -> Html:
+    """A block of a message; a person's words are no output."""
+    if is_text([item]):
+        return h("div", words.cut_inline(item["text"]))
+    return content_block(item)

@@ -195,15 +195,15 @@ def test_a_cited_sentence_reads_as_one_with_its_numbers_and_sources() -> None:
         "title": "Wind",
         "url": "https://wind.example/",
     }
-    live, static, text = pages(
-        replied(
-            {"type": "text", "text": "It is "},
-            {"type": "text", "text": "**20 degrees**", "citations": [first]},
-            {"type": "text", "text": " and "},
-            {"type": "text", "text": "calm", "citations": [second, first]},
-            {"type": "text", "text": "."},
-        )
+    transcript = replied(
+        {"type": "text", "text": "It is "},
+        {"type": "text", "text": "**20 degrees**", "citations": [first]},
+        {"type": "text", "text": " and "},
+        {"type": "text", "text": "calm", "citations": [second, first]},
+        {"type": "text", "text": "."},
     )
+    live, static, text = pages(transcript)
+    assert transcript.text == "It is **20 degrees** and calm."
     for page in (live, static):
         assert "It is 20 degrees[1] and calm[2][1]." in page.text
         assert "2 citations" in page.text

@@ -6,6 +6,7 @@ plain markup stay, without styles, scripts, addresses and images.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import nh3
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from nbrunner.core.events import Display
 
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_ADDRESS = re.compile(r"(<[^<>]* at 0x)[0-9a-fA-F]+(?=>)")
 _LONGEST_HTML = 100_000
 _TAGS = {
     *("table", "thead", "tbody", "tr", "th", "td", "p", "br", "hr", "div", "span"),
@@ -47,10 +49,11 @@ def display_fragments(displays: Sequence[Display]) -> Html | None:
 
 def display_words(display: Display) -> str:
     """A display as text."""
+    plain = _plain(display)
     for media_type in _IMAGES:
         if media_type in display.data:
-            return f"[{media_type}] {display.data.get('text/plain', '')}".rstrip()
-    plain = display.data.get("text/plain") or display.data.get("text/markdown")
+            return f"[{media_type}] {plain}".rstrip()
+    plain = plain or display.data.get("text/markdown", "")
     return plain or f"[{', '.join(display.data) or 'nothing that can be shown'}]"
 
 
@@ -60,9 +63,14 @@ def _display(display: Display) -> Html:
     return h("div", shown, label_line(left_out) if left_out else None)
 
 
+def _plain(display: Display) -> str:
+    """Its text, without the address of an object: that is another in every run."""
+    return _ADDRESS.sub(r"\1…", display.data.get("text/plain", ""))
+
+
 def _richest(display: Display) -> Html:
     data = display.data
-    plain = data.get("text/plain", "")
+    plain = _plain(display)
     for media_type in _IMAGES:
         if media_type in data:
             alt = words.ellipsis(plain, 120) or "figure"

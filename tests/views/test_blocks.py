@@ -381,7 +381,9 @@ def test_what_a_call_displayed_is_shown_in_it_and_said_not_to_be_sent() -> None:
         Display(data={"image/png": PIXEL, "text/plain": "<Figure size 640x480>"}),
         Display(data={"text/html": frame, "text/plain": "city 20"}),
         Display(data={"text/markdown": "**bold**"}),
-        Display(data={"text/plain": "plain"}, left_out="not kept, too large: it"),
+        Display(
+            data={"text/plain": "<X at 0x7fab>"}, left_out="not kept, too large: it"
+        ),
         Display(data={}),
     )
     live, static, text = pages(told("so", displays=displays))
@@ -391,5 +393,6 @@ def test_what_a_call_displayed_is_shown_in_it_and_said_not_to_be_sent() -> None:
         assert ("th", {"colspan": "2"}) in page.elements
         assert "color:red" not in page.text
         assert "not kept, too large: it" in page.text
+        assert "<X at 0x…>" in page.text
     assert "displayed: [image/png] <Figure size 640x480>" in text
     assert "displayed: city 20" in text

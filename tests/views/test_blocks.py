@@ -362,6 +362,21 @@ def test_large_json_unfolds_and_says_what_is_in_each_level() -> None:
     assert len(show(replied(use, calls=(call,))).static) < 60_000
 
 
+def test_a_tree_shows_a_part_of_what_is_wide_and_of_what_is_deep() -> None:
+    wide: Any = "leaf"
+    for _ in range(3):
+        wide = {f"key {n}": wide for n in range(40)}
+    deep: Any = "leaf " * 1_000
+    for level in range(100):
+        deep = {f"level {level}": deep}
+    for value in (wide, deep):
+        use = {"type": "tool_use", "id": "toolu_1", "name": "look"}
+        call = ToolCall(id="toolu_1", name="look", input=value, status="running")
+        shown = show(replied(use, calls=(call,)))
+        assert len(shown.static) < 60_000
+        assert "more of" in shown.static
+
+
 def test_a_result_in_one_line_of_json_stays_to_the_letter_and_unfolds() -> None:
     text = json.dumps({"b": 1, "a": ["x" * 200]})
     _, static, _ = pages(told(text))

@@ -59,3 +59,15 @@ def _media_type(content: bytes) -> str | None:
 
 def _left_out(why: str, alt: str) -> Html:
     return h("div", f"[{alt}: not shown, {why}]", class_="nbr-picture nbr-remark")
+
+
+def without_bytes(value: Any) -> Any:
+    """Blocks of the API with encoded files in them left out, and their size told."""
+    if isinstance(value, list | tuple):
+        return [without_bytes(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("type") == "base64" and isinstance(value.get("data"), str):
+        weight = words.bytes_words(decoded_size(value["data"]))
+        return {**value, "data": f"… {weight}"}
+    return {key: without_bytes(item) for key, item in value.items()}

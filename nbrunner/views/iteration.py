@@ -9,6 +9,7 @@ from nbrunner.core.caching import MAX_MARKS, marked_places
 from nbrunner.views import words
 from nbrunner.views.content import content_block, is_text
 from nbrunner.views.html import Child, Html, h, spaced
+from nbrunner.views.images import without_bytes
 from nbrunner.views.look import Look, Part, block, chip, is_lasting
 from nbrunner.views.reply import broken_block, reply_fragments
 
@@ -125,7 +126,7 @@ def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
         _settings(transcript, iteration, settings),
         [
             block(
-                words.pretty(words.without_bytes(message)),
+                words.pretty(without_bytes(message)),
                 label=f"new: {message['role']} message",
             )
             for message in new

@@ -37,12 +37,12 @@ def json_fragment(
     part: Part | None = None,
 ) -> Html:
     """A JSON value; the arguments are those of `look.block`."""
-    text = words.pretty(value)
     is_whole = look is not None and part is not None and part.key in look.whole
+    # Of large JSON only what is shown is made fit to be shown: the rest costs nothing.
+    text = json.dumps(value, ensure_ascii=False, default=repr)
     if len(text) <= SMALL_CHARACTERS or is_whole or not _inside(value):
-        return block(text, label=label, look=look, part=part)
-    # Before the tree is cut into lines: a key's name may say that its value is secret.
-    tree = _node(words.size(text), redact_json(value), _NODES, depth=0)
+        return block(words.pretty(value), label=label, look=look, part=part)
+    tree = _node(words.size(text), value, _NODES, depth=0)
     rest = None
     if look is not None and look.live and part is not None:
         line = h("code", f"{look.name}.{part.line}", class_="nbr-py")
@@ -72,7 +72,7 @@ def unfolded(text: str) -> Html | None:
     return h(
         "details",
         h("summary", "the same, to unfold"),
-        h("div", _node("JSON", redact_json(value), _NODES, depth=0), class_="nbr-tree"),
+        h("div", _node("JSON", value, _NODES, depth=0), class_="nbr-tree"),
         class_="nbr-unfold",
     )
 
@@ -82,7 +82,7 @@ def _node(name: str, value: Any, budget: int, *, depth: int) -> Html:
 
     Args:
         name: Its key or place.
-        value: JSON, redacted.
+        value: JSON.
         budget: How many nodes it may show, itself left out.
         depth: How deep it lies.
     """
@@ -112,7 +112,8 @@ def _inside(value: Any) -> list[tuple[str, Any]]:
 
 
 def _leaf(name: str, value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=repr)
+    # Inside JSON a key may follow an escape (`\nAKIA...`) and look like none.
+    text = json.dumps(redact_json(value), ensure_ascii=False, default=repr)
     # As one text: that the name is `password` tells what the value is.
     line = printable(f"{name}: {text}")
     left_out = len(line) - _LEAF_CHARACTERS

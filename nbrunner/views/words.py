@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SHOWN_CHARACTERS = 8_000
 """How much of one text a view shows; its whole size is told."""
 
+_MARGIN = 40_000
 _KILO = 1_000
 _SIGNATURE_CHARACTERS = 90
 _SIGNATURE_ARGUMENTS = 12
@@ -41,6 +42,13 @@ SOURCES: dict[Source, str] = {
 
 def cut(text: str, limit: int = SHOWN_CHARACTERS) -> tuple[str, str | None]:
     """The text as far as it is shown, and a sentence on what is left out."""
+    if len(text) > limit + _MARGIN:
+        # To redact a megabyte of which a page is shown takes its time. The edge of
+        # this first cut may go through a key, and is never shown.
+        shown = printable(text[: limit + _MARGIN])[: -_MARGIN // 2]
+        if len(shown) >= limit:
+            left_out = f"{len(text) - limit:,} more characters, {size(text)} in all"
+            return shown[:limit], left_out
     # Redacted first: of a key that the cut goes through, the half would be shown.
     shown = printable(text)
     if len(shown) <= limit:
@@ -124,18 +132,6 @@ def _without_id(key: str, item: Any) -> Any:
     if key in _ID_FIELDS and isinstance(item, str):
         return "…"
     return item if key == "input" else without_ids(item)
-
-
-def without_bytes(value: Any) -> Any:
-    """Blocks of the API with encoded files in them left out, and their size told."""
-    if isinstance(value, list | tuple):
-        return [without_bytes(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if value.get("type") == "base64" and isinstance(value.get("data"), str):
-        weight = bytes_words(decoded_size(value["data"]))
-        return {**value, "data": f"… {weight}"}
-    return {key: without_bytes(item) for key, item in value.items()}
 
 
 def result_text(content: Any) -> str:

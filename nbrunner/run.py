@@ -45,6 +45,7 @@ from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.interrupts import Interrupts
 from nbrunner.loop.ledger import Ledger, Listener
 from nbrunner.loop.worker import Worker
+from nbrunner.publisher import caught_displays
 from nbrunner.replay import Cassette, connect, play
 from nbrunner.replay.client import source_of
 from nbrunner.views.page import static_page
@@ -220,6 +221,7 @@ class Run:
                     tools=self._tools,
                     source=self.source,
                     frame_name=_cell_name,
+                    caught_displays=caught_displays,
                     **self._driving,
                 )
             )

@@ -69,6 +69,19 @@ def is_empty_text(block: Block) -> bool:
 
 
 def text_of(blocks: list[Block] | tuple[Block, ...]) -> str:
-    """What the text blocks say, joined as one text."""
-    texts = [block.get("text", "") for block in blocks if block.get("type") == "text"]
-    return "\n\n".join(text for text in texts if text)
+    """What the text blocks say, joined as one text.
+
+    The API cuts a text where its citations change, inside a sentence too: such
+    pieces are joined as they are.
+    """
+    said = ""
+    before: Block = {}
+    for block in blocks:
+        text = block.get("text") if block.get("type") == "text" else None
+        if text and isinstance(text, str):
+            side_by_side = before.get("type") == "text"
+            cites = block.get("citations") or before.get("citations")
+            is_cut = not said or (side_by_side and cites)
+            said += text if is_cut else f"\n\n{text}"
+        before = block
+    return said

@@ -58,6 +58,20 @@ class Failure(Value):
     partial: tuple[Block, ...] = ()
 
 
+class Display(Value):
+    """Something that a tool displayed: for the person, never sent.
+
+    Attributes:
+        data: Its renderings by media type; images as base64.
+        display_id: The name under which it may be displayed anew.
+        left_out: What of it was too large to be kept.
+    """
+
+    data: dict[str, str]
+    display_id: str | None = None
+    left_out: str | None = None
+
+
 class RunStarted(Value):
     """The loop began, or went on after an end."""
 
@@ -189,6 +203,20 @@ class CallPrinted(Value):
     text: str
 
 
+class CallDisplayed(Value):
+    """A running tool displayed something.
+
+    Attributes:
+        clears: Whether what the call displayed before is gone.
+    """
+
+    kind: Literal["call_displayed"] = "call_displayed"
+    iteration: int
+    call_id: str
+    display: Display
+    clears: bool = False
+
+
 class CallFinished(Value):
     """A call has its result: what Claude reads, and what the person sees.
 
@@ -239,6 +267,7 @@ Event: TypeAlias = Annotated[
     | RequestFailed
     | CallStarted
     | CallPrinted
+    | CallDisplayed
     | CallFinished
     | ResultsFinished
     | RunFinished,

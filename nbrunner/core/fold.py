@@ -16,6 +16,9 @@ from nbrunner.core.transcript import Iteration, ToolCall, Transcript
 if TYPE_CHECKING:
     from nbrunner.core.edits import Edit
 
+MOST_DISPLAYS = 20
+"""A tool that displays in a loop keeps the newest: a transcript is no film."""
+
 
 def fold(transcript: Transcript, event: events.Event) -> Transcript:
     """The transcript after one more event."""
@@ -162,6 +165,13 @@ def _(event: events.CallPrinted, transcript: Transcript) -> Transcript:
 
 
 @_fold.register
+def _(event: events.CallDisplayed, transcript: Transcript) -> Transcript:
+    call = transcript.iterations[event.iteration].call(event.call_id)
+    before = call.displays if call and not event.clears else ()
+    return _with_call(transcript, event, displays=_displayed(before, event.display))
+
+
+@_fold.register
 def _(event: events.CallFinished, transcript: Transcript) -> Transcript:
     return _with_call(
         transcript,
@@ -192,6 +202,16 @@ def _(event: events.RunFinished, transcript: Transcript) -> Transcript:
     return _with(transcript, status="finished", stopped_by=event.stopped_by, asked=())
 
 
+def _displayed(
+    before: tuple[events.Display, ...], display: events.Display
+) -> tuple[events.Display, ...]:
+    """The displays of a call after one more; a name stands for one display."""
+    name = display.display_id
+    if name is not None and any(shown.display_id == name for shown in before):
+        return tuple(display if it.display_id == name else it for it in before)
+    return (*before, display)[-MOST_DISPLAYS:]
+
+
 def _as_sent(call: ToolCall, block: Block | None) -> ToolCall:
     if block is None:
         return call
@@ -213,7 +233,10 @@ def _with_iteration(transcript: Transcript, index: int, **changes: Any) -> Trans
 
 def _with_call(
     transcript: Transcript,
-    event: events.CallStarted | events.CallPrinted | events.CallFinished,
+    event: events.CallStarted
+    | events.CallPrinted
+    | events.CallDisplayed
+    | events.CallFinished,
     **changes: Any,
 ) -> Transcript:
     calls = tuple(

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from nbrunner.core.blocks import Block, Value, text_of
 from nbrunner.core.commands import Command
 from nbrunner.core.edits import Edit
-from nbrunner.core.events import Failure, Note, Outcome, Source, StoppedBy
+from nbrunner.core.events import Display, Failure, Note, Outcome, Source, StoppedBy
 from nbrunner.core.request import (
     Request,
     Settings,
@@ -39,6 +39,7 @@ class ToolCall(Value):
         result: The `content` of the result block, as Claude reads it.
         traceback: The whole traceback of a failed tool, for the person.
         stdout: What the tool printed.
+        displays: What the tool displayed: for the person, never sent.
         elapsed_s: How long it ran, in seconds; None where it did not run.
     """
 
@@ -50,6 +51,7 @@ class ToolCall(Value):
     result: Any = None
     traceback: str | None = None
     stdout: str = ""
+    displays: tuple[Display, ...] = ()
     elapsed_s: float | None = None
     remark: str | None = None
 

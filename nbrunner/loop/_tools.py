@@ -23,7 +23,15 @@ from anthropic.lib.tools import (
 
 from nbrunner.core.blocks import well_formed
 from nbrunner.core.closing import INTERRUPTED, NOT_RUN
-from nbrunner.core.events import CallFinished, CallPrinted, CallStarted, Event, Outcome
+from nbrunner.core.events import (
+    CallDisplayed,
+    CallFinished,
+    CallPrinted,
+    CallStarted,
+    Display,
+    Event,
+    Outcome,
+)
 from nbrunner.errors import NotATool, close_matches
 from nbrunner.loop._sdk import plain
 from nbrunner.loop.exits import Left
@@ -43,6 +51,7 @@ from nbrunner.loop.tracebacks import FrameName, tool_traceback
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Block
+    from nbrunner.loop.displays import Catcher
 
 SDK_ERROR_LIMIT = 4096
 """How much of `repr(error)` the SDK sends (tests/loop/test_sdk_contract.py)."""
@@ -54,6 +63,7 @@ class Desk(Protocol):
     iteration: int
     sdk_texts: bool
     frame_name: FrameName
+    caught_displays: Catcher
 
     def write(self, event: Event) -> object: ...
 
@@ -108,8 +118,13 @@ class Gate(BetaBuiltinFunctionTool):
             with contextlib.suppress(Left):  # printed by a tool that was left behind
                 self._desk.write(CallPrinted(**place, text=well_formed(text)))
 
+        def displayed(display: Display, clears: bool) -> None:  # noqa: FBT001
+            event = CallDisplayed(**place, display=display, clears=clears)
+            with contextlib.suppress(Left):
+                self._desk.write(event)
+
         try:
-            with caught_prints(printed):
+            with caught_prints(printed), self._desk.caught_displays(displayed):
                 content, remark = self._content_of(self.tool.call(call_input))
         except Exception as error:  # noqa: BLE001 - told to Claude and to the person
             return self._failed(error)

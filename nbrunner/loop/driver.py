@@ -31,6 +31,7 @@ from nbrunner.errors import InvalidHistory
 from nbrunner.loop._sdk import Exchange, Part, failure_of
 from nbrunner.loop._tools import MissingTool, ToolBox
 from nbrunner.loop.controls import Controls
+from nbrunner.loop.displays import Catcher, nothing_caught
 from nbrunner.loop.exits import Left, StopAsked
 from nbrunner.loop.ledger import Ledger, Pen
 
@@ -61,10 +62,12 @@ class Driver:
         hold_on_failure: bool,
         sdk_texts: bool,
         frame_name: FrameName,
+        caught_displays: Catcher = nothing_caught,
     ) -> None:
         self.iteration = 0
         self.sdk_texts = sdk_texts
         self.frame_name = frame_name
+        self.caught_displays = caught_displays
         self._pen = Pen(ledger)
         self._controls = Controls(inbox, self._pen)
         self._client, self._tools = client, tools

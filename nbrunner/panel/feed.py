@@ -11,17 +11,21 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from nbrunner.core import events
+from nbrunner.panel.intents import IntentRefused
+from nbrunner.panel.parts import holder_of
 from nbrunner.panel.touched import Standing, Touched, touched_by
-from nbrunner.views.call import Look, call_fragment, call_key
+from nbrunner.views.call import call_fragment, call_key
 from nbrunner.views.iteration import (
     iteration_fragment,
     iteration_key,
     summary_fragment,
     summary_key,
 )
+from nbrunner.views.look import Look
 from nbrunner.views.page import (
     bar_fragment,
     panel_content,
@@ -86,7 +90,9 @@ class Feed:
             self._frame = self._framing(transcript)
             self._standing = Standing.of(transcript)
             self._remember(transcript)
-            content = panel_content(transcript, name=self._look.name)
+            content = panel_content(
+                transcript, name=self._look.name, whole=self._look.whole
+            )
             self._tell({"op": "snapshot", "html": str(content), "answers": answers})
 
     def flush(self) -> None:
@@ -102,6 +108,20 @@ class Feed:
             changes = {c["key"]: c for c in self._changes(transcript, touched)}
             if changes:
                 self._tell({"op": "patch", "changes": list(changes.values())})
+
+    def show_all(self, part: str) -> None:
+        """Show a long text whole, in all views and from now on.
+
+        Raises:
+            IntentRefused: There is no such part.
+        """
+        with self._lock:
+            look = replace(self._look, whole=self._look.whole | {part})
+            change = holder_of(part, self._run.transcript, look)
+            if change is None:
+                raise IntentRefused("That text is no longer part of the run.")
+            self._look = look
+            self._tell({"op": "patch", "changes": [change]})
 
     def refuse(self, reason: str) -> None:
         """Tell the views why a click was not obeyed."""

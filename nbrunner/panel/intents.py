@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 LONGEST_MESSAGE = 200_000
 """Characters of one message from the box; the API's own limit is far above it."""
 
+LONGEST_KEY = 500
+"""Characters of the key of a part; a call's id is most of it."""
+
 
 class Control(Value):
     """A button of the bar, or Retry."""
@@ -49,8 +52,16 @@ class ToggleCacheMark(Value):
     call: str
 
 
+class ShowAll(Value):
+    """A long text that is to be shown whole: asked of the panel, not of the run."""
+
+    intent: Literal["more"]
+    part: str = Field(max_length=LONGEST_KEY)
+
+
 Intent: TypeAlias = Annotated[
-    Control | Send | WithdrawNote | ToggleCacheMark, Field(discriminator="intent")
+    Control | Send | WithdrawNote | ToggleCacheMark | ShowAll,
+    Field(discriminator="intent"),
 ]
 
 _adapter: TypeAdapter[Intent] = TypeAdapter(Intent)

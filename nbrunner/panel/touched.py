@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
     from nbrunner.core.transcript import Transcript
 
-_CALL = (events.CallStarted, events.CallPrinted, events.CallFinished)
+_CALL = (
+    events.CallStarted,
+    events.CallPrinted,
+    events.CallDisplayed,
+    events.CallFinished,
+)
 _ITERATION = (
     events.BlockStarted,
     events.ReplyFinished,

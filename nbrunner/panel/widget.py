@@ -17,7 +17,7 @@ import anywidget
 
 from nbrunner.errors import NbrunnerError
 from nbrunner.panel.feed import Feed
-from nbrunner.panel.intents import IntentRefused, Steered, obey, read_intent
+from nbrunner.panel.intents import IntentRefused, ShowAll, Steered, obey, read_intent
 from nbrunner.views.page import stylesheet
 from nbrunner.views.text import as_text
 
@@ -84,7 +84,11 @@ class Panel(anywidget.AnyWidget):
             self._feed.snapshot(answers=True)
             return
         try:
-            obey(read_intent(message), self._run)
+            intent = read_intent(message)
+            if isinstance(intent, ShowAll):
+                self._feed.show_all(intent.part)
+            else:
+                obey(intent, self._run)
         except (IntentRefused, NbrunnerError) as refusal:
             self._feed.refuse(str(refusal))
 

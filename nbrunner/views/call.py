@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nbrunner.core.caching import MAX_MARKS
 from nbrunner.core.commands import Submit
 from nbrunner.core.edits import ToggleCache
 from nbrunner.views import words
+from nbrunner.views.content import content_part
+from nbrunner.views.displays import display_fragments
 from nbrunner.views.html import Html, h, spaced
+from nbrunner.views.json_tree import json_fragment
+from nbrunner.views.look import Look, Part, block, chip, is_lasting
 
 if TYPE_CHECKING:
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """How a run is shown.
-
-    Attributes:
-        name: What the run is called in lines of Python.
-        live: Whether controls are shown; a static page has none.
-    """
-
-    name: str
-    live: bool
-
-
-def is_lasting(transcript: Transcript, look: Look) -> bool:
-    """Whether the page has to read the same whenever it is made again."""
-    return transcript.source != "live" and not look.live
 
 
 _CHIPS = {
@@ -45,20 +29,8 @@ _CHIPS = {
 }
 
 
-def chip(text: str, tone: str = "") -> Html:
-    """A small label; colour only where it tells something."""
-    return h("span", text, class_=f"nbr-chip nbr-{tone}" if tone else "nbr-chip")
-
-
-def block(text: str, *, label: str | None = None) -> Html:
-    """A text as it is, cut where it is long, with its whole size told."""
-    shown, left_out = words.cut(text)
-    return h(
-        "div",
-        h("div", label, class_="nbr-lab") if label else None,
-        h("pre", shown),
-        h("div", left_out, class_="nbr-lab") if left_out else None,
-    )
+PART_FIELDS = ("input", "executed_input", "result", "stdout", "traceback")
+"""The fields of a call that may be too long to be shown at once."""
 
 
 def call_key(iteration: Iteration, call: ToolCall) -> str:
@@ -73,8 +45,9 @@ def call_fragment(
     return h(
         "details",
         _summary(transcript, iteration, call),
-        _asked_and_told(transcript, call, look),
-        block(call.stdout, label="printed") if call.stdout else None,
+        _asked_and_told(transcript, iteration, call, look),
+        _printed(iteration, call, look) if call.stdout else None,
+        display_fragments(call.displays),
         _foot(transcript, iteration, call, look),
         class_="nbr-call",
         data_key=call_key(iteration, call) if look.live else None,
@@ -96,7 +69,7 @@ def _summary(transcript: Transcript, iteration: Iteration, call: ToolCall) -> Ht
     ]
     facts = [
         words.seconds(call.elapsed_s) if transcript.source == "live" else None,
-        words.size(words.result_text(call.result)) if call.is_answered else None,
+        words.content_size(call.result) if call.is_answered else None,
     ]
     return h(
         "summary",
@@ -110,28 +83,50 @@ def _summary(transcript: Transcript, iteration: Iteration, call: ToolCall) -> Ht
     )
 
 
-def _asked_and_told(transcript: Transcript, call: ToolCall, look: Look) -> list[Html]:
+def _asked_and_told(
+    transcript: Transcript, iteration: Iteration, call: ToolCall, look: Look
+) -> list[Html]:
     """The two truths of a call, side by side where both are there.
 
     Of a good call: what Claude asked and what it was told. Of a failed one: what
     happened, for the person, and what Claude was told of it.
     """
-    asked = [block(words.pretty(call.input), label="input")]
+
+    def part(field: str) -> Part:
+        return _part(iteration, call, field)
+
+    asked = [json_fragment(call.input, label="input", look=look, part=part("input"))]
     if call.executed_input not in (None, call.input):
-        ran = words.pretty(call.executed_input)
-        asked.append(block(ran, label="input it ran with"))
+        ran = part("executed_input")
+        asked.append(
+            json_fragment(
+                call.executed_input, label="input it ran with", look=look, part=ran
+            )
+        )
     if not call.is_answered:
         return asked
-    told = words.result_text(call.result) or "(an empty text)"
-    if not call.is_error:
-        return [_side_by_side(h("div", asked), block(told, label="result"))]
-    answer = block(told, label="what Claude was told")
-    if call.traceback is None:
-        return [_side_by_side(h("div", asked), answer)]
+    label = "what Claude was told" if call.is_error else "result"
+    told = content_part(call.result, label=label, look=look, part=part("result"))
+    if not call.is_error or call.traceback is None:
+        return [_side_by_side(h("div", asked), told)]
     lasting = is_lasting(transcript, look)
     trace = words.portable_trace(call.traceback, replayed=lasting)
-    happened = block(trace, label="what happened (for you)")
-    return [*asked, _side_by_side(happened, answer)]
+    label = "what happened (for you)"
+    happened = block(trace, label=label, look=look, part=part("traceback"))
+    return [*asked, _side_by_side(happened, told)]
+
+
+def _printed(iteration: Iteration, call: ToolCall, look: Look) -> Html:
+    part = _part(iteration, call, "stdout")
+    return block(call.stdout, label="printed", look=look, part=part)
+
+
+def _part(iteration: Iteration, call: ToolCall, field: str) -> Part:
+    """A field of a call, as the panel and as Python ask for all of it."""
+    return Part(
+        key=f"{call_key(iteration, call)}.{field}",
+        line=f'transcript.find_call("{call.id}")[1].{field}',
+    )
 
 
 def _side_by_side(left: Html, right: Html) -> Html:
@@ -176,7 +171,7 @@ def _cache_toggle(transcript: Transcript, call: ToolCall, look: Look) -> list[Ht
         *([chip("waits for the next safe point", "warn")] if waits else []),
         h(
             "code",
-            f"{look.name}.submit(ToggleCache({json.dumps(call.id)}))",
+            f'{look.name}.submit(ToggleCache("{call.id}"))',
             class_="nbr-py",
         ),
     ]

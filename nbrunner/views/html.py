@@ -7,7 +7,10 @@ sanitised Markdown make, goes in as it is.
 
 from __future__ import annotations
 
+import base64
 import html
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from nbrunner.views.printable import printable
@@ -44,7 +47,49 @@ def h(tag: str, *children: Child, **attributes: str | bool | None) -> Html:
 
 def escaped(text: str) -> Html:
     """Text as HTML shows it: secrets out, markup and quotes inert."""
+    # A page says the same few words, labels and classes above all, again and again.
+    return _known(text) if len(text) <= _SHORT else _escaped(text)
+
+
+_SHORT = 40
+
+
+@lru_cache(maxsize=2_000)
+def _known(text: str) -> Html:
+    return _escaped(text)
+
+
+def _escaped(text: str) -> Html:
     return Html(html.escape(printable(text), quote=True))
+
+
+def picture(media_type: str, content: bytes, *, alt: str) -> Html:
+    """An image out of the page itself.
+
+    Args:
+        media_type: What it is, by its bytes.
+        content: Its bytes; encoded anew, so that nothing but base64 gets in.
+        alt: What it is for who cannot see it.
+    """
+    data = base64.b64encode(content).decode()
+    source = f"data:{escaped(media_type)};base64,{data}"
+    return Html(f'<img src="{source}"{_attribute("alt", alt)}>')
+
+
+_PAGE = re.compile(r"https?://[^\s\"'<>\\]+", re.IGNORECASE)
+
+
+def link(address: str, *children: Child) -> Html:
+    """A link to a page of the web; what is no such address stays text."""
+    if not _PAGE.fullmatch(address):
+        return join(children)
+    return h(
+        "a",
+        children,
+        href=address,
+        target="_blank",
+        rel="noopener noreferrer nofollow",
+    )
 
 
 def join(parts: Iterable[Child]) -> Html:

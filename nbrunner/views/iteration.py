@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from nbrunner.core.blocks import content_of
 from nbrunner.core.caching import MAX_MARKS, marked_places
 from nbrunner.views import words
-from nbrunner.views.call import Look, block, chip, is_lasting
+from nbrunner.views.content import content_block, is_text
 from nbrunner.views.html import Child, Html, h, spaced
+from nbrunner.views.images import without_bytes
+from nbrunner.views.look import Look, Part, block, chip, is_lasting
 from nbrunner.views.reply import broken_block, reply_fragments
 
 if TYPE_CHECKING:
@@ -123,7 +125,10 @@ def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
         [block(f"cache mark left out at {place}") for place in iteration.dropped_marks],
         _settings(transcript, iteration, settings),
         [
-            block(words.pretty(message), label=f"new: {message['role']} message")
+            block(
+                words.pretty(without_bytes(message)),
+                label=f"new: {message['role']} message",
+            )
             for message in new
         ],
         class_="nbr-request",
@@ -209,26 +214,45 @@ def _partial(failure: Failure) -> Html | None:
 
 def opening_fragment(transcript: Transcript, look: Look) -> Html:
     """What the run began with: the system prompt and the first messages."""
-    system = transcript.settings.system
     return h(
         "div",
-        _system(system, look) if system else None,
+        system_fragment(transcript, look) if transcript.settings.system else None,
         [_opening_message(m) for m in words.first_messages(transcript)],
         class_="nbr-opening",
     )
 
 
-def _system(system: Any, look: Look) -> Html:
-    text = system if isinstance(system, str) else words.result_text(system)
+SYSTEM_KEY = "system"
+SYSTEM_PART = Part(key="system.text", line="transcript.settings.system")
+
+
+def system_fragment(transcript: Transcript, look: Look) -> Html:
+    """The system prompt that the next request carries."""
+    system = transcript.settings.system
     return h(
         "details",
         h("summary", "System prompt"),
-        block(text),
+        block(words.result_text(system), look=look, part=SYSTEM_PART),
         class_="nbr-request",
-        data_key="system" if look.live else None,
+        data_key=SYSTEM_KEY if look.live else None,
     )
 
 
 def _opening_message(message: Any) -> Html:
     who = "you" if message["role"] == "user" else message["role"]
-    return note_fragment(who, words.result_text(content_of(message)))
+    content = content_of(message)
+    if is_text(content):
+        return note_fragment(who, words.result_text(content))
+    return h(
+        "div",
+        h("span", who, class_="nbr-who"),
+        h("div", [_said(item) for item in content], class_="nbr-said"),
+        class_="nbr-note",
+    )
+
+
+def _said(item: Any) -> Html:
+    """A block of a message; a person's words are no output."""
+    if is_text([item]):
+        return h("div", words.cut_inline(item["text"]))
+    return content_block(item)

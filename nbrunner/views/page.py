@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from nbrunner.core.edits import ToggleCache
 from nbrunner.views import words
-from nbrunner.views.call import Look, chip
 from nbrunner.views.html import Child, Html, h, join, spaced
 from nbrunner.views.iteration import (
     iteration_fragment,
     note_fragment,
     opening_fragment,
 )
+from nbrunner.views.look import Look, chip
 
 if TYPE_CHECKING:
     from nbrunner.core.events import Note
@@ -40,9 +40,17 @@ def static_page(transcript: Transcript, *, name: str) -> str:
     return str(join([Html(f"<style>{stylesheet()}</style>"), _root(transcript, look)]))
 
 
-def panel_content(transcript: Transcript, *, name: str) -> Html:
-    """The content of the live panel."""
-    return _root(transcript, Look(name=name, live=True))
+def panel_content(
+    transcript: Transcript, *, name: str, whole: frozenset[str] = frozenset()
+) -> Html:
+    """The content of the live panel.
+
+    Args:
+        transcript: What to show.
+        name: What the run is called.
+        whole: The parts that a person asked to see whole.
+    """
+    return _root(transcript, Look(name=name, live=True, whole=whole))
 
 
 @cache

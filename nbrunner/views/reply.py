@@ -5,15 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbrunner.views import words
-from nbrunner.views.call import Look, block, call_fragment, chip, is_lasting
+from nbrunner.views.call import call_fragment
+from nbrunner.views.citations import citations_of, cited_text
+from nbrunner.views.content import content_block
+from nbrunner.views.fields import at, text_at
 from nbrunner.views.html import Html, h, spaced
+from nbrunner.views.json_tree import json_fragment, parsed_json
+from nbrunner.views.look import Look, chip, is_lasting
 from nbrunner.views.markdown import markdown
+from nbrunner.views.refusal import refusal_fragment
+from nbrunner.views.server_calls import (
+    answers_one_of,
+    is_server_call,
+    is_server_result,
+    lone_result_fragment,
+    result_of,
+    server_call_fragment,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from nbrunner.core.blocks import Block
     from nbrunner.core.transcript import Iteration, Transcript
+
+
+_NOT_SHOWN = "*(the API sent no text of it)*"
 
 
 def stream_key(index: int, block_index: int) -> str:
@@ -25,22 +42,58 @@ def reply_fragments(
     transcript: Transcript, iteration: Iteration, look: Look
 ) -> Iterator[Html | None]:
     """The blocks of a reply in their order, calls with what came of them."""
-    for place, content in enumerate(iteration.blocks):
-        if iteration.reply is None:
+    blocks = iteration.blocks
+    if iteration.reply is None:
+        for place, content in enumerate(blocks):
             yield _streaming(iteration, place, content, look)
-            continue
+        return
+    for first, after in _groups(blocks):
+        content = blocks[first]
         call = None
         if content.get("type") == "tool_use":
             call = iteration.call(content["id"])
+        key = f"{stream_key(iteration.index, first)}.whole" if look.live else None
         if call is not None:
             yield call_fragment(transcript, iteration, call, look)
-            continue
-        lasting = is_lasting(transcript, look)
-        whole_key = f"{stream_key(iteration.index, place)}.whole"
-        yield _whole(
-            words.without_ids(content) if lasting else content,
-            key=whole_key if look.live else None,
-        )
+        elif after - first > 1 or citations_of(content):
+            yield cited_text(blocks[first:after], key=key)
+        elif is_server_call(content):
+            result = result_of(content, blocks)
+            yield server_call_fragment(content, result, key=key)
+        elif not answers_one_of(content, blocks):
+            is_json = content.get("type") == "text" and asks_for_json(iteration)
+            lasting = is_lasting(transcript, look)
+            yield (_structured(content) if is_json else None) or _whole(
+                words.without_ids(content) if lasting else content, key=key
+            )
+    yield refusal_fragment(iteration)
+
+
+def _groups(blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
+    """Blocks that are read as one: texts side by side of which some cite."""
+    start = 0
+    while start < len(blocks):
+        end = start
+        while end < len(blocks) and blocks[end].get("type") == "text":
+            end += 1
+        cites = any(citations_of(content) for content in blocks[start:end])
+        end = end if cites else start + 1
+        yield start, end
+        start = end
+
+
+def asks_for_json(iteration: Iteration) -> bool:
+    """Whether the request asked for a reply in JSON."""
+    params = iteration.request.settings.params
+    return bool(params.get("output_format") or at(params, "output_config", "format"))
+
+
+def _structured(content: Block) -> Html | None:
+    value = parsed_json(text_at(content, "text"))
+    if value is None:
+        return None
+    label = "structured output, indented for reading"
+    return h("div", json_fragment(value, label=label), class_="nbr-thing")
 
 
 def _streaming(iteration: Iteration, place: int, content: Block, look: Look) -> Html:
@@ -83,7 +136,7 @@ def streamed_text(content: Block) -> str:
 def _whole(content: Block, *, key: str | None) -> Html | None:
     match content.get("type"):
         case "text":
-            text = content.get("text") or ""
+            text = text_at(content, "text")
             if not text:
                 return h("div", "an empty text block (not sent back)", class_="nbr-lab")
             return h("div", markdown(text), class_="nbr-say")
@@ -91,22 +144,56 @@ def _whole(content: Block, *, key: str | None) -> Html | None:
             return h(
                 "details",
                 h("summary", "Thinking"),
-                h("div", markdown(content.get("thinking") or "")),
+                h("div", markdown(text_at(content, "thinking") or _NOT_SHOWN)),
                 class_="nbr-think",
                 data_key=key,
             )
         case "redacted_thinking":
             return h("div", "Thinking, encrypted by the API", class_="nbr-think")
+        case "compaction":
+            return _compaction(content, key)
+        case "container_upload":
+            named = text_at(content, "file_id")
+            said = spaced(
+                chip("container"), "a file was put into it:", h("code", named)
+            )
+            return h("div", said, class_="nbr-thing")
+        case "fallback":
+            models = (text_at(content, way, "model") for way in ("from", "to"))
+            said = spaced(chip("fallback"), " handed over to ".join(models))
+            return h("div", said, class_="nbr-thing")
+        case "image" | "document" | "search_result":
+            return content_block(content)
+        case _ if is_server_result(content):
+            return lone_result_fragment(content, key=key)
         case kind:
             return h(
                 "details",
-                h("summary", spaced(chip(str(kind)), _name_of(content))),
-                block(words.pretty(content)),
+                h(
+                    "summary",
+                    spaced(chip(words.ellipsis(str(kind), 80)), _name_of(content)),
+                ),
+                json_fragment(content),
                 class_="nbr-call",
                 data_key=key,
             )
 
 
+def _compaction(content: Block, key: str | None) -> Html:
+    summary = text_at(content, "content")
+    if not summary:
+        said = "Compaction, without a summary that can be read"
+        return h("div", said, class_="nbr-think")
+    return h(
+        "details",
+        h("summary", spaced(chip("compaction"), words.size(summary))),
+        h("div", "what stands for all that was said before", class_="nbr-lab"),
+        h("div", markdown(summary)),
+        class_="nbr-think",
+        data_key=key,
+    )
+
+
 def _name_of(content: Block) -> Html | None:
     name = content.get("name")
-    return h("code", str(name)) if name else None
+    return h("code", words.ellipsis(str(name), 100)) if name else None

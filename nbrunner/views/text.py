@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 from nbrunner.core.blocks import Block, content_of
 from nbrunner.views import words
+from nbrunner.views.citations import cited_words
+from nbrunner.views.displays import display_words
+from nbrunner.views.fields import text_at
 from nbrunner.views.printable import printable
+from nbrunner.views.refusal import refusal_words
+from nbrunner.views.server_calls import (
+    answers_one_of,
+    is_server_call,
+    result_of,
+    server_call_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +64,7 @@ def iteration_text(transcript: Transcript, iteration: Iteration) -> str:
     ]
     for block in iteration.blocks:
         lines += _block(transcript, iteration, block)
+    lines += filter(None, [refusal_words(iteration)])
     return printable("\n".join([lines[0], *map(_indented, lines[1:])]))
 
 
@@ -63,11 +74,15 @@ def _block(transcript: Transcript, iteration: Iteration, block: Block) -> Iterat
     if call is not None:
         yield from _call(transcript, iteration, call)
     elif kind == "text":
-        if block.get("text"):
-            yield words.cut_inline(block["text"])
+        if text := text_at(block, "text"):
+            yield words.cut_inline(text) + cited_words(block)
     elif kind == "thinking":
-        yield f"(thinking) {words.cut_inline(block.get('thinking') or '')}"
-    else:
+        yield f"(thinking) {words.cut_inline(text_at(block, 'thinking'))}"
+    elif is_server_call(block):
+        yield server_call_words(block, result_of(block, iteration.blocks))
+    elif kind == "compaction":
+        yield f"(compaction) {words.cut_inline(text_at(block, 'content'))}"
+    elif not answers_one_of(block, iteration.blocks):
         yield f"({kind} block)"
 
 
@@ -77,6 +92,8 @@ def _call(
     yield f"-> {words.signature(call)}"
     if call.stdout:
         yield f"printed: {words.cut_inline(call.stdout.rstrip())}"
+    for display in call.displays:
+        yield f"displayed: {words.cut_inline(display_words(display))}"
     if call.traceback:
         replayed = transcript.source != "live"
         trace = words.portable_trace(call.traceback, replayed=replayed)

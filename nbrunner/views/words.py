@@ -13,6 +13,7 @@ from nbrunner.core.blocks import text_of
 from nbrunner.core.caching import MAX_MARKS, marked_places
 from nbrunner.core.commands import Pause, Step, Stop
 from nbrunner.core.redact import redact_json
+from nbrunner.views.fields import at, decoded_size, text_at
 from nbrunner.views.printable import printable
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 SHOWN_CHARACTERS = 8_000
 """How much of one text a view shows; its whole size is told."""
 
+_MARGIN = 40_000
 _KILO = 1_000
 _SIGNATURE_CHARACTERS = 90
 _SIGNATURE_ARGUMENTS = 12
@@ -40,6 +42,13 @@ SOURCES: dict[Source, str] = {
 
 def cut(text: str, limit: int = SHOWN_CHARACTERS) -> tuple[str, str | None]:
     """The text as far as it is shown, and a sentence on what is left out."""
+    if len(text) > limit + _MARGIN:
+        # To redact a megabyte of which a page is shown takes its time. The edge of
+        # this first cut may go through a key, and is never shown.
+        shown = printable(text[: limit + _MARGIN])[: -_MARGIN // 2]
+        if len(shown) >= limit:
+            left_out = f"{len(text) - limit:,} more characters, {size(text)} in all"
+            return shown[:limit], left_out
     # Redacted first: of a key that the cut goes through, the half would be shown.
     shown = printable(text)
     if len(shown) <= limit:
@@ -54,14 +63,19 @@ def cut_inline(text: str) -> str:
     return f"{shown} … ({left_out})" if left_out else shown
 
 
-def _ellipsis(text: str, limit: int) -> str:
+def ellipsis(text: str, limit: int) -> str:
+    """The beginning of a text, with a sign where more was."""
     shown = printable(text)
     return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
 
 
 def size(text: str) -> str:
     """How much a text weighs, in the unit that fits."""
-    count = len(text.encode("utf-8", "replace"))
+    return bytes_words(len(text.encode("utf-8", "replace")))
+
+
+def bytes_words(count: int) -> str:
+    """A number of bytes, in the unit that fits."""
     if count < _KILO:
         return f"{count} B"
     if count < _KILO * _KILO:
@@ -126,14 +140,58 @@ def result_text(content: Any) -> str:
         return ""
     if isinstance(content, str):
         return content
-    return "\n\n".join(_block_text(block) for block in content)
+    blocks = content if isinstance(content, list | tuple) else [content]
+    return "\n\n".join(_block_text(block) for block in blocks)
 
 
 def _block_text(block: Any) -> str:
-    if isinstance(block, dict) and block.get("type") == "text":
+    if at(block, "type") == "text":
         return str(block.get("text", ""))
-    kind = block.get("type") if isinstance(block, dict) else type(block).__name__
-    return f"[{kind} block, {size(pretty(block))}]"
+    return f"[{block_words(block)}]"
+
+
+def block_words(block: Any) -> str:
+    """What a block is that is not text: its kind, title, type and size."""
+    kind = text_at(block, "type") or type(block).__name__
+    source = at(block, "source")
+    if kind not in ("image", "document", "search_result"):
+        return f"{kind} block, {size(pretty(block))}"
+    facts = [
+        " ".join(filter(None, [kind, ellipsis(text_at(block, "title"), 120)])),
+        ellipsis(text_at(source, "media_type"), 40),
+        _where(source),
+        content_size(block),
+    ]
+    return ", ".join(fact for fact in facts if fact)
+
+
+def _where(source: Any) -> str:
+    """Where a block's content lies, if not in the block."""
+    if isinstance(source, str):
+        return f"from {ellipsis(source, 200)}"
+    if address := text_at(source, "url"):
+        return f"at {ellipsis(address, 200)} (not loaded)"
+    return "an uploaded file" if text_at(source, "file_id") else ""
+
+
+def content_size(content: Any) -> str:
+    """How much the content of a result or a block weighs."""
+    return bytes_words(_bytes_of(content))
+
+
+def _bytes_of(content: Any) -> int:
+    if isinstance(content, list | tuple):
+        return sum(_bytes_of(item) for item in content)
+    if isinstance(content, str):
+        return len(content.encode("utf-8", "replace"))
+    if not isinstance(content, dict):
+        return 0 if content is None else len(repr(content))
+    if at(content, "source", "type") == "base64":
+        return decoded_size(text_at(content, "source", "data"))
+    parts = [at(content, "source", "data"), at(content, "source", "content")]
+    parts += [content.get("text"), content.get("content")]
+    known = sum(_bytes_of(part) for part in parts)
+    return known or len(pretty(content).encode("utf-8", "replace"))
 
 
 def arguments(call: ToolCall) -> list[tuple[str, str]]:
@@ -152,7 +210,7 @@ def _argument(name: str, value: Any) -> tuple[str, str]:
     # Redacted as one: that the name is `password` tells what the value is.
     name, _, text = printable(f"{name}={text}").partition("=")
     limit = _SIGNATURE_CHARACTERS
-    return f"{_ellipsis(name, limit)}=", _ellipsis(text, limit)
+    return f"{ellipsis(name, limit)}=", ellipsis(text, limit)
 
 
 def signature(call: ToolCall) -> str:
@@ -177,7 +235,7 @@ def not_run(iteration: Iteration, call: ToolCall) -> str | None:
 def gist(iteration: Iteration) -> str:
     """The first line of what Claude said in an iteration."""
     line = next(iter(text_of(iteration.blocks).strip().splitlines()), "")
-    return _ellipsis(line, _GIST_CHARACTERS)
+    return ellipsis(line, _GIST_CHARACTERS)
 
 
 def first_messages(transcript: Transcript) -> tuple[Message, ...]:

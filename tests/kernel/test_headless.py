@@ -142,6 +142,43 @@ def test_the_lesson_keeps_within_its_budget_of_bytes() -> None:
     assert (NOTEBOOKS / "01_first_run.ipynb").stat().st_size < 100_000
 
 
+def test_what_a_tool_displays_is_in_its_call_and_not_beside_it(
+    execute: Execute,
+) -> None:
+    setup = """
+%load_ext nbrunner
+import asyncio, base64
+from anthropic import beta_tool
+from IPython.display import HTML, Image, display
+from nbrunner.replay import script, use
+
+PIXEL = base64.b64decode("R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=")
+
+@beta_tool
+def draw() -> str:
+    "Draw."
+    display(HTML("<table><tr><td>a frame</td></tr></table><script>1</script>"))
+    display(Image(data=PIXEL, format="gif"))
+    return "drawn"
+
+replies = script(use("draw"), "So.")
+"""
+    run = "%%toolrun picture --tools draw --client replies\nDraw."
+    after = """
+display(HTML("after"))
+call = picture.transcript.iterations[0].tool_calls[0]
+print(len(call.displays), "frame" in str(picture.messages))"""
+    done = execute(notebook_of(setup, run, after))
+    (output,) = done.cells[1].outputs
+    page = output.data["text/html"]
+    assert "<td>a frame</td>" in page
+    assert 'src="data:image/gif;base64,R0lGOD' in page
+    assert "<script" not in page
+    html, printed = sorted(done.cells[2].outputs, key=lambda o: o.output_type)
+    assert html.data["text/html"] == "after"
+    assert printed.text == "2 False\n"
+
+
 def test_importing_the_package_loads_no_heavy_module() -> None:
     code = (
         "import sys, json, nbrunner; "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_VOID = ("br", "hr")
+_VOID = ("br", "hr", "img")
 
 
 @dataclass

@@ -185,3 +185,9 @@ def test_a_message_that_went_out_cannot_be_withdrawn() -> None:
 def test_an_unknown_call_cannot_be_marked() -> None:
     said = refusal({"intent": "toggle_cache", "call": "toolu_99"})
     assert said == "That call is no longer part of the conversation."
+
+
+@pytest.mark.parametrize("part", [None, 1, ["it0"], "x" * 501])
+def test_what_names_no_part_is_refused(part: Any) -> None:
+    said = refusal({"intent": "more", "part": part})
+    assert said.startswith("The panel sent something it should not: more part ")

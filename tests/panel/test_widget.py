@@ -160,6 +160,20 @@ def test_a_refusal_is_told_to_the_view(shown: Show, message: Any, said: str) -> 
     assert run.transcript == before
 
 
+def test_a_long_text_is_sent_to_who_asks_for_it_and_to_nobody_else(shown: Show) -> None:
+    run = finished(use("look", what="a megabyte"), "Much.")
+    panel = shown(run)
+    panel.comm.hear({"op": "hello"})
+    assert len(panel.comm.sent[-1]["html"]) < 60_000
+    part = "it0.call.toolu_01.result"
+    panel.comm.hear({"intent": "more", "part": part})
+    (change,) = panel.comm.sent[-1]["changes"]
+    assert "20 degrees, " * 90_000 in change["html"]
+    assert len(shown(run).comm.sent) == 0
+    panel.comm.hear({"intent": "more", "part": "it7.call.toolu_01.result"})
+    assert panel.comm.sent[-1]["reason"] == "That text is no longer part of the run."
+
+
 def test_a_stale_retry_sends_nothing_and_is_refused_in_the_bar(shown: Show) -> None:
     run = finished("Hi.")
     panel = shown(run)

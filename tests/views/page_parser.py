@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
@@ -14,16 +15,21 @@ MARKDOWN = {
     *("ul", "ol", "li", "a", "h1", "h2", "h3", "h4", "h5", "h6"),
     *("table", "thead", "tbody", "tr", "th", "td"),
 }
-VOID = {"br", "hr"}
+VOID = {"br", "hr", "img"}
 PLAIN_ATTRIBUTES = {
     *("class", "open", "role", "title", "type", "rows", "placeholder", "hidden"),
     *("aria-label", "aria-pressed", "data-key", "data-intent", "data-call"),
-    *("data-note", "data-lm-suppress-shortcuts"),
+    *("data-note", "data-part", "data-lm-suppress-shortcuts"),
 }
 MARKDOWN_ATTRIBUTES = {
     "a": {"href", "target", "rel"},
     "ol": {"start"},
+    "img": {"src", "alt"},
+    "td": {"colspan", "rowspan"},
+    "th": {"colspan", "rowspan"},
 }
+# An image is in the page itself, and of four kinds that hold no script.
+IMAGE = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
 SCHEMES = ("http:", "https:", "mailto:")
 
 
@@ -88,8 +94,12 @@ def strangers(page: Page) -> list[str]:
     """What no page of ours holds: any of it would be an injection."""
     found = page.stray + [f"unclosed <{tag}>" for tag in page.inside]
     for tag, attributes in page.elements:
-        if tag not in OURS | MARKDOWN:
+        if tag not in OURS | MARKDOWN | {"img"}:
             found.append(f"<{tag}>")
+        if tag == "img" and not IMAGE.fullmatch(attributes.get("src") or ""):
+            found.append(f"image {(attributes.get('src') or '')[:60]}")
+        spans = (attributes.get(name, "1") for name in ("colspan", "rowspan"))
+        found += [f"span {span}" for span in spans if not (span or "").isdigit()]
         allowed = PLAIN_ATTRIBUTES | MARKDOWN_ATTRIBUTES.get(tag, set())
         found += [f"<{tag} {name}>" for name in attributes if name not in allowed]
         found += [f"url {url}" for url in [attributes.get("href")] if _is_bad(url)]

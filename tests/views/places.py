@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nbrunner.core.commands import Pause
-from nbrunner.core.events import Failure, Note
+from nbrunner.core.events import Display, Failure, Note
 from nbrunner.core.request import Request, Settings
 from nbrunner.core.transcript import Iteration, ToolCall, Transcript
 from nbrunner.views.page import panel_content, static_page
@@ -43,6 +43,32 @@ PLACES = (
     "stop reason",
     "refusal",
     "dropped mark",
+    "image address",
+    "document title",
+    "document text",
+    "search result",
+    "citation",
+    "cited address",
+    "tool elsewhere",
+    "input elsewhere",
+    "server name",
+    "page title",
+    "page address",
+    "program output",
+    "error code",
+    "unread result",
+    "compaction",
+    "explanation",
+    "displayed text",
+    "displayed markdown",
+    "large json",
+)
+UNSEEN = ("image data", "displayed image", "displayed html", "file id")
+"""What is put there is not shown as it is: it has to be nothing but inert."""
+
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmM"
+    "IQAAAABJRU5ErkJggg=="
 )
 
 
@@ -72,11 +98,11 @@ class _At:
     """Fills the places of a transcript: one with the text, the others plainly."""
 
     def __init__(self, place: str, text: str) -> None:
-        assert place in (*PLACES, "everywhere")
+        assert place in (*PLACES, *UNSEEN, "everywhere")
         self._place, self._text = place, text
 
     def __call__(self, place: str) -> str:
-        assert place in PLACES
+        assert place in (*PLACES, *UNSEEN)
         return self._text if self._place in (place, "everywhere") else "plain"
 
     def transcript(self) -> Transcript:
@@ -84,7 +110,7 @@ class _At:
             settings=self.settings(),
             source="scripted",
             status="running",
-            iterations=(self.answered(), self.streaming()),
+            iterations=(self.answered(), self.elsewhere(), self.streaming()),
             waiting=(Note(id="note_2", text=self("waiting note")),),
             refused=(Pause(), self("refusal")),
         )
@@ -152,6 +178,88 @@ class _At:
             ),
         )
 
+    def elsewhere(self) -> Iteration:
+        """An iteration of what is not the client's: files, servers, the API."""
+        call = ToolCall(
+            id="toolu_9",
+            name="draw",
+            input={"data": [self("large json"), *("word " * 80 for _ in range(8))]},
+            status="ok",
+            result=self.files(),
+            displays=self.displays(),
+        )
+        blocks: list[dict[str, Any]] = [
+            {"type": "tool_use", "id": call.id, "name": call.name},
+            *self.cited(),
+            *self.served(),
+            {"type": "compaction", "content": self("compaction")},
+            {"type": "container_upload", "file_id": self("file id")},
+        ]
+        details = {"category": "bio", "explanation": self("explanation")}
+        return Iteration(
+            index=1,
+            request=self.request(),
+            reply={
+                "content": blocks,
+                "stop_reason": "refusal",
+                "stop_details": details,
+            },
+            blocks=tuple(blocks),
+            tool_calls=(call,),
+        )
+
+    def files(self) -> list[dict[str, Any]]:
+        address = {"type": "url", "url": self("image address")}
+        data = {"type": "base64", "media_type": "image/png", "data": self("image data")}
+        text = {"type": "text", "data": self("document text")}
+        title = self("document title")
+        source = self("search result")
+        return [
+            {"type": "image", "source": address},
+            {"type": "image", "source": data},
+            {"type": "image", "source": {"type": "base64", "data": PIXEL}},
+            {"type": "document", "title": title, "source": text},
+            {"type": "search_result", "title": "t", "source": source, "content": []},
+        ]
+
+    def displays(self) -> tuple[Display, ...]:
+        return (
+            Display(data={"text/plain": self("displayed text")}),
+            Display(data={"text/markdown": self("displayed markdown")}),
+            Display(data={"text/html": self("displayed html")}),
+            Display(data={"image/png": self("displayed image")}),
+        )
+
+    def cited(self) -> list[dict[str, Any]]:
+        citation = {"cited_text": self("citation"), "url": self("cited address")}
+        return [
+            {"type": "text", "text": "It is ", "citations": None},
+            {"type": "text", "text": "20 degrees", "citations": [citation]},
+        ]
+
+    def served(self) -> list[dict[str, Any]]:
+        name, given = self("tool elsewhere"), {"query": self("input elsewhere")}
+        page = {
+            "type": "web_search_result",
+            "title": self("page title"),
+            "url": self("page address"),
+        }
+        printed = {
+            "type": "code_execution_result",
+            "stdout": self("program output"),
+            "return_code": 0,
+        }
+        unread = {"type": "tomorrow", "what": self("unread result")}
+        failed = {"type": "x_error", "error_code": self("error code")}
+        found = {"a": [page], "b": printed, "c": unread, "d": failed}
+        blocks: list[dict[str, Any]] = []
+        for key, content in found.items():
+            use = {"type": "server_tool_use", "id": key, "name": name, "input": given}
+            result = {"type": "web_search_tool_result", "tool_use_id": key}
+            blocks += [use, {**result, "content": content}]
+        server = {"server_name": self("server name"), "name": "ask", "input": {}}
+        return [*blocks, {"type": "mcp_tool_use", "id": "e", **server}]
+
     def failure(self) -> Failure:
         call = {"type": "tool_use", "name": "look"}
         return Failure(
@@ -167,7 +275,7 @@ class _At:
     def streaming(self) -> Iteration:
         call = {"type": "tool_use", "name": "look"}
         return Iteration(
-            index=1,
+            index=2,
             request=self.request(),
             blocks=(
                 {"type": "thinking", "thinking": self("streamed thinking")},

@@ -47,9 +47,61 @@ def look(what: str) -> Any:
         "a marked text": [
             {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
         ],
+        "long json": {"rows": [{"row": n, "note": "so " * 40} for n in range(50)]},
         "a megabyte": "20 degrees, " * 90_000,
     }[what]
 
+
+SERVED: tuple[dict[str, Any], ...] = (
+    {
+        "type": "server_tool_use",
+        "id": "srvtoolu_01",
+        "name": "web_search",
+        "input": {"query": "weather"},
+    },
+    {
+        "type": "web_search_tool_result",
+        "tool_use_id": "srvtoolu_01",
+        "content": [
+            {
+                "type": "web_search_result",
+                "title": "Paris today",
+                "url": "https://a.example/",
+                "page_age": None,
+                "encrypted_content": "x",
+            }
+        ],
+    },
+    {
+        "type": "mcp_tool_use",
+        "id": "mcptoolu_01",
+        "name": "find",
+        "server_name": "tracker",
+        "input": {},
+    },
+)
+CITED: tuple[dict[str, Any], ...] = (
+    {
+        "type": "mcp_tool_result",
+        "tool_use_id": "mcptoolu_01",
+        "is_error": False,
+        "content": [{"type": "text", "text": "found"}],
+    },
+    {"type": "text", "text": "It is "},
+    {
+        "type": "text",
+        "text": "20 degrees",
+        "citations": [
+            {
+                "type": "web_search_result_location",
+                "cited_text": "20 degrees at noon",
+                "title": "Paris today",
+                "url": "https://a.example/",
+                "encrypted_index": "x",
+            }
+        ],
+    },
+)
 
 TOOLS = [get_weather, get_temperature, look]
 
@@ -83,6 +135,11 @@ STORIES: dict[str, tuple[Any, ...]] = {
     "a broken call": (cut(use("get_weather", PARIS), 3, "drop"), "It is 20."),
     "an error": (fail(401),),
     "a refusal": (reply(say("I would rather not."), stop_reason="refusal"),),
+    "blocks of the API": (
+        [use("look", what="an image"), use("look", what="long json")],
+        reply(*SERVED, stop_reason="pause_turn"),
+        reply(*CITED, stop_reason="refusal"),
+    ),
     "blocks nobody knows": (
         [
             {"type": "redacted_thinking", "data": "x"},

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.views.page_parser import parsed, strangers
-from tests.views.places import PLACES, shown_with
+from tests.views.places import PLACES, UNSEEN, shown_with
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "xss" / "vectors.json"
 PAYLOADS = (
@@ -27,7 +27,14 @@ PAYLOADS = (
     "```<img src=x onerror=1>\n<script>1</script>\n```",
     "\x00<im\x00g src=x onerror=1>\x1b]0;title\x07",
     "\ud800<img src=x onerror=1>\udfff",
+    "<table><tr><td colspan='2\" onclick=1' style='x:url(//t.example)'>1</table>",
+    "data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9YWxlcnQoMSk+",
+    "https://tracker.example/i.png",
+    'https://tracker.example/"onmouseover="window.__pwn=1',
+    "javascript:alert(1)//https://tracker.example",
+    "PHN2ZyBvbmxvYWQ9YWxlcnQoMSk+PC9zdmc+",
 )
+MARKDOWN_PLACES = ("model text", "thinking", "compaction", "displayed markdown")
 FORMULAS = ("it costs $5, then $10", r"\(x\) and \[y\]", "$$y$$")
 
 
@@ -39,7 +46,7 @@ def vectors() -> list[str]:
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", [*PLACES, *UNSEEN])
 def test_markup_in_any_place_stays_text(place: str, payload: str) -> None:
     shown = shown_with(place, payload)
     assert strangers(parsed(shown.static)) == []
@@ -70,7 +77,7 @@ def test_each_place_is_shown(place: str) -> None:
 @pytest.mark.parametrize("place", PLACES)
 def test_a_dollar_stays_a_dollar(place: str, formula: str) -> None:
     page = parsed(shown_with(place, formula).live)
-    backslashes_are_eaten = place in ("model text", "thinking")
+    backslashes_are_eaten = place in MARKDOWN_PLACES
     seen = formula.replace("\\", "") if backslashes_are_eaten else formula
     in_json = json.dumps(formula)[1:-1]
     assert seen in page.text or in_json in page.text

@@ -7,6 +7,7 @@ import pytest
 from nbrunner.core.redact import REDACTED
 from nbrunner.core.request import Request, Settings
 from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+from nbrunner.views.json_tree import json_fragment
 from nbrunner.views.words import SHOWN_CHARACTERS, cut, cut_inline, pretty, signature
 from tests.views.places import PLACES, show, shown_with
 
@@ -75,6 +76,23 @@ def test_redacting_comes_before_cutting() -> None:
     text = "x " * 5 + key
     for limit in range(8, len(text)):
         assert "AI" + "za" not in cut(text, limit)[0]
+
+
+def test_a_long_text_of_nothing_but_keys_shows_no_half_of_one() -> None:
+    for key in KEYS.values():
+        for length in range(99_000, 99_000 + len(key) + 1, 7):
+            shown = cut((f"{key} " * 9_000)[:length])[0]
+            assert len(shown) == SHOWN_CHARACTERS
+            assert key[:6] not in shown
+
+
+def test_a_key_in_a_large_json_is_not_shown() -> None:
+    fill = ["word " * 99] * 30
+    for key in KEYS.values():
+        call = {"log": f"ok\n{key}", key: {f"\n{key}": [key, *fill]}}
+        tree = json_fragment({"in": call, "client_secret": "hunter-2-hunter"})
+        assert "nbr-tree" in tree
+        assert leaked((tree,), key) == leaked((tree,), "hunter") == []
 
 
 def test_a_cut_says_how_much_it_left_out() -> None:

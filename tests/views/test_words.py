@@ -77,7 +77,7 @@ def test_tokens_are_told_short_and_caches_apart() -> None:
             "one\n\ntwo",
         ),
         ([{"type": "text"}], ""),
-        ([{"type": "image", "source": {}}], "[image block, 37 B]"),
+        ([{"type": "image", "source": {}}], "[image, 37 B]"),
         (["loose"], "[str block, 7 B]"),
     ],
 )

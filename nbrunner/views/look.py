@@ -1,0 +1,98 @@
+"""How a run is shown, and the small pieces that all fragments are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nbrunner.views import words
+from nbrunner.views.html import Html, h, spaced
+
+if TYPE_CHECKING:
+    from nbrunner.core.transcript import Transcript
+
+WHOLE_CHARACTERS = 2_000_000
+"""How much "Show all" shows; for what is longer the line of Python stands there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How a run is shown.
+
+    Attributes:
+        name: What the run is called in lines of Python.
+        live: Whether controls are shown; a static page has none.
+        whole: The parts that a person asked to see whole.
+    """
+
+    name: str
+    live: bool
+    whole: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A text of the run that may be too long to be shown at once.
+
+    Attributes:
+        key: How the panel asks for all of it.
+        line: How Python does, behind the run's name.
+    """
+
+    key: str
+    line: str
+
+
+def is_lasting(transcript: Transcript, look: Look) -> bool:
+    """Whether the page has to read the same whenever it is made again."""
+    return transcript.source != "live" and not look.live
+
+
+def chip(text: str, tone: str = "") -> Html:
+    """A small label; colour only where it tells something."""
+    return h("span", text, class_=f"nbr-chip nbr-{tone}" if tone else "nbr-chip")
+
+
+def label_line(text: str | None) -> Html | None:
+    """The small line above a thing that says what it is."""
+    return h("div", text, class_="nbr-lab") if text else None
+
+
+def block(
+    text: str,
+    *,
+    label: str | None = None,
+    look: Look | None = None,
+    part: Part | None = None,
+) -> Html:
+    """A text as it is, cut where it is long, with its whole size told.
+
+    Args:
+        text: What to show.
+        label: What it is.
+        look: How the run is shown, where the rest can be asked for.
+        part: Which part of the run it is, for who asks.
+    """
+    is_whole = look is not None and part is not None and part.key in look.whole
+    limit = WHOLE_CHARACTERS if is_whole else words.SHOWN_CHARACTERS
+    shown, left_out = words.cut(text, limit)
+    rest = None
+    if left_out and look and part and look.live:
+        button = None if is_whole else show_all(text, part)
+        line = h("code", f"{look.name}.{part.line}", class_="nbr-py")
+        rest = h("div", spaced(h("span", left_out), button, line), class_="nbr-rest")
+    elif left_out:
+        rest = label_line(left_out)
+    return h("div", label_line(label), h("pre", shown), rest)
+
+
+def show_all(text: str, part: Part) -> Html:
+    """The button that asks for all of a text."""
+    return h(
+        "button",
+        f"Show all ({words.size(text)})",
+        type="button",
+        class_="nbr-button",
+        data_intent="more",
+        data_part=part.key,
+    )

@@ -7,6 +7,7 @@ plain markup stay, without styles, scripts, addresses and images.
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import nh3
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _ADDRESS = re.compile(r"(<[^<>]* at 0x)[0-9a-fA-F]+(?=>)")
+_MOST_CHARACTERS = 3_000_000
+"""What one call may add to the notebook it is saved in."""
 _LONGEST_HTML = 100_000
 _TAGS = {
     *("table", "thead", "tbody", "tr", "th", "td", "p", "br", "hr", "div", "span"),
@@ -39,10 +42,14 @@ def display_fragments(displays: Sequence[Display]) -> Html | None:
     """Everything that a call displayed, oldest first."""
     if not displays:
         return None
+    weights = accumulate(sum(map(len, shown.data.values())) for shown in displays)
     return h(
         "div",
         label_line("displayed (not sent to Claude)"),
-        [_display(shown) for shown in displays],
+        [
+            _display(shown) if weight <= _MOST_CHARACTERS else _too_much(shown)
+            for shown, weight in zip(displays, weights, strict=True)
+        ],
         class_="nbr-displayed",
     )
 
@@ -55,6 +62,12 @@ def display_words(display: Display) -> str:
             return f"[{media_type}] {plain}".rstrip()
     plain = plain or display.data.get("text/markdown", "")
     return plain or f"[{', '.join(display.data) or 'nothing that can be shown'}]"
+
+
+def _too_much(display: Display) -> Html | None:
+    said = words.ellipsis(display_words(display), 120)
+    most = words.bytes_words(_MOST_CHARACTERS)
+    return label_line(f"{said}: not shown, this call displayed more than {most}")
 
 
 def _display(display: Display) -> Html:

@@ -411,3 +411,12 @@ def test_what_a_call_displayed_is_shown_in_it_and_said_not_to_be_sent() -> None:
         assert "<X at 0x…>" in page.text
     assert "displayed: [image/png] <Figure size 640x480>" in text
     assert "displayed: city 20" in text
+
+
+def test_many_large_displays_do_not_fill_the_notebook() -> None:
+    figure = base64.b64encode(GIF + b"0" * 900_000).decode()
+    displays = tuple(Display(data={"image/gif": figure}) for _ in range(6))
+    _, static, _ = pages(told("so", displays=displays))
+    assert len(images(static)) == 2
+    left_out = "[image/gif]: not shown, this call displayed more than 3.0 MB"
+    assert static.text.count(left_out) == 4

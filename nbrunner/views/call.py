@@ -49,15 +49,36 @@ def chip(text: str, tone: str = "") -> Html:
     return h("span", text, class_=f"nbr-chip nbr-{tone}" if tone else "nbr-chip")
 
 
+def clock() -> Html:
+    """A place where the front end counts the seconds since it first saw it."""
+    return h(
+        "span",
+        class_="nbr-clock nbr-num",
+        data_own=True,
+        data_clock=True,
+        aria_hidden="true",
+    )
+
+
 def block(text: str, *, label: str | None = None) -> Html:
     """A text as it is, cut where it is long, with its whole size told."""
     shown, left_out = words.cut(text)
     return h(
         "div",
         h("div", label, class_="nbr-lab") if label else None,
-        h("pre", shown),
+        # What scrolls has to be reached by the keyboard too.
+        h("pre", shown, tabindex="0" if _scrolls(shown) else None),
         h("div", left_out, class_="nbr-lab") if left_out else None,
     )
+
+
+def _scrolls(text: str) -> bool:
+    """Whether a text may be taller than its place, which shows some 20 lines."""
+    return text.count("\n") >= _TALL_LINES or len(text) > _TALL_CHARACTERS
+
+
+_TALL_LINES = 15
+_TALL_CHARACTERS = 600
 
 
 def call_key(iteration: Iteration, call: ToolCall) -> str:
@@ -71,7 +92,7 @@ def call_fragment(
     """A call as a collapsible block."""
     return h(
         "details",
-        _summary(transcript, iteration, call),
+        _summary(transcript, iteration, call, look),
         _asked_and_told(transcript, call, look),
         block(call.stdout, label="printed") if call.stdout else None,
         _foot(transcript, iteration, call, look),
@@ -85,7 +106,9 @@ _LONG = 2_000
 """A result longer than this stays closed until someone opens it."""
 
 
-def _summary(transcript: Transcript, iteration: Iteration, call: ToolCall) -> Html:
+def _summary(
+    transcript: Transcript, iteration: Iteration, call: ToolCall, look: Look
+) -> Html:
     label, tone = _CHIPS[call.status]
     if words.not_run(iteration, call):
         label, tone = "not run", "warn"
@@ -95,7 +118,7 @@ def _summary(transcript: Transcript, iteration: Iteration, call: ToolCall) -> Ht
     ]
     facts = [
         words.seconds(call.elapsed_s) if transcript.source == "live" else None,
-        words.size(words.result_text(call.result)) if call.is_answered else None,
+        words.notable_size(words.result_text(call.result)),
     ]
     return h(
         "summary",
@@ -104,6 +127,7 @@ def _summary(transcript: Transcript, iteration: Iteration, call: ToolCall) -> Ht
             h("code", call.name, "(", named, ")", class_="nbr-sig"),
             h("span", class_="nbr-grow"),
             chip("cache 5 min", "mark") if call.id in transcript.marks else None,
+            clock() if look.live and call.status == "running" else None,
             h("span", " · ".join(fact for fact in facts if fact), class_="nbr-num"),
         ),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nbrunner.core.blocks import content_of
 from nbrunner.core.caching import MAX_MARKS, marked_places
 from nbrunner.views import words
-from nbrunner.views.call import Look, block, chip, is_lasting
+from nbrunner.views.call import Look, block, chip, clock, is_lasting
 from nbrunner.views.html import Child, Html, h, spaced
 from nbrunner.views.reply import broken_block, reply_fragments
 
@@ -71,6 +71,7 @@ def summary_fragment(transcript: Transcript, index: int, look: Look) -> Html:
             chip(words.count(errors, "error"), "err") if errors else None,
             chip("request failed", "err") if iteration.has_failed else None,
             chip("cached to here", "mark") if cached else None,
+            clock() if look.live and _is_awaited(transcript, iteration) else None,
             h("span", _numbers(transcript, iteration), class_="nbr-num"),
         ),
         data_key=summary_key(index) if look.live else None,
@@ -84,12 +85,19 @@ def _gist(transcript: Transcript, iteration: Iteration) -> list[Child]:
         names += [" failed"] if call.is_error else []
         names += [" not run"] if words.not_run(iteration, call) else []
     said = words.gist(iteration)
-    if iteration.reply is None and not iteration.has_failed:
-        waits = transcript.status in ("running", "ready")
-        said = said or ("waiting for the first words" if waits else "")
+    if iteration.has_failed:
+        said = words.failure_gist(iteration.failures[-1])
+    elif _is_awaited(transcript, iteration):
+        said = said or "waiting for the first words"
     if names and said:
         names.append(" — ")
     return [*names, said]
+
+
+def _is_awaited(transcript: Transcript, iteration: Iteration) -> bool:
+    """Whether its reply may still be coming."""
+    is_open = iteration.reply is None and not iteration.has_failed
+    return is_open and transcript.status in ("running", "ready")
 
 
 def _numbers(transcript: Transcript, iteration: Iteration) -> str:

@@ -17,7 +17,7 @@ from nbrunner.views.printable import printable
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Message
-    from nbrunner.core.events import Source
+    from nbrunner.core.events import Failure, Source
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
     from nbrunner.core.usage import Usage
 
@@ -29,6 +29,7 @@ _SIGNATURE_CHARACTERS = 90
 _SIGNATURE_ARGUMENTS = 12
 _GIST_CHARACTERS = 160
 _CELL = re.compile(r"\bIn\[\d+\]")
+_EMPHASIS = re.compile(r"\*\*|`|^#+ ")
 _ID_FIELDS = ("id", "tool_use_id", "file_id", "container")
 
 SOURCES: dict[Source, str] = {
@@ -67,6 +68,11 @@ def size(text: str) -> str:
     if count < _KILO * _KILO:
         return f"{count / _KILO:.1f} kB"
     return f"{count / _KILO / _KILO:.1f} MB"
+
+
+def notable_size(text: str) -> str | None:
+    """How much a text weighs, where that is worth a word."""
+    return size(text) if len(text.encode("utf-8", "replace")) >= _KILO else None
 
 
 def seconds(elapsed_s: float | None) -> str | None:
@@ -177,7 +183,23 @@ def not_run(iteration: Iteration, call: ToolCall) -> str | None:
 def gist(iteration: Iteration) -> str:
     """The first line of what Claude said in an iteration."""
     line = next(iter(text_of(iteration.blocks).strip().splitlines()), "")
-    return _ellipsis(line, _GIST_CHARACTERS)
+    return _ellipsis(_EMPHASIS.sub("", line), _GIST_CHARACTERS)
+
+
+_FAILURES = {
+    "api": "the API said no",
+    "connection": "nobody answered",
+    "stream": "the reply broke off",
+    "stopped": "stopped before the reply was whole",
+    "replay": "the replies at hand did not fit",
+    "history": "not sent: the history is not valid",
+}
+
+
+def failure_gist(failure: Failure) -> str:
+    """What failed, in a few words; the whole message stands below."""
+    status = f" ({failure.status})" if failure.status else ""
+    return f"{_FAILURES[failure.kind]}{status}"
 
 
 def first_messages(transcript: Transcript) -> tuple[Message, ...]:

@@ -18,7 +18,8 @@ VOID = {"br", "hr"}
 PLAIN_ATTRIBUTES = {
     *("class", "open", "role", "title", "type", "rows", "placeholder", "hidden"),
     *("aria-label", "aria-pressed", "data-key", "data-intent", "data-call"),
-    *("data-note", "data-lm-suppress-shortcuts"),
+    *("data-note", "data-lm-suppress-shortcuts", "data-own", "data-clock"),
+    *("aria-hidden", "tabindex"),
 }
 MARKDOWN_ATTRIBUTES = {
     "a": {"href", "target", "rel"},

@@ -212,7 +212,7 @@ def test_a_failed_attempt_shows_all_of_its_advice() -> None:
 def test_every_control_has_a_name_and_every_region_a_role() -> None:
     page = live(finished(*WEATHER).transcript)
     roles = [given["role"] for _, given in page.elements if "role" in given]
-    assert roles == ["toolbar", "status", "alert"]
+    assert roles == ["group", "status", "alert"]
     labels = [
         given["aria-label"] for _, given in page.elements if "aria-label" in given
     ]

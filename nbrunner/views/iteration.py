@@ -13,7 +13,7 @@ from nbrunner.views.reply import broken_block, reply_fragments
 
 if TYPE_CHECKING:
     from nbrunner.core.events import Failure
-    from nbrunner.core.transcript import Iteration, Transcript
+    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
 
 
 def iteration_key(index: int) -> str:
@@ -61,7 +61,7 @@ def _is_open(transcript: Transcript, iteration: Iteration) -> bool:
 def summary_fragment(transcript: Transcript, index: int, look: Look) -> Html:
     """The one line of an iteration."""
     iteration = transcript.iterations[index]
-    errors = sum(call.is_error for call in iteration.tool_calls)
+    errors = sum(_fate(call) == " failed" for call in iteration.tool_calls)
     cached = any(call.id in transcript.marks for call in iteration.tool_calls)
     return h(
         "summary",
@@ -82,7 +82,7 @@ def _gist(transcript: Transcript, iteration: Iteration) -> list[Child]:
     names: list[Child] = []
     for call in iteration.tool_calls:
         names += [", " if names else "", h("b", call.name)]
-        names += [" failed"] if call.is_error else []
+        names += [_fate(call)]
         names += [" not run"] if words.not_run(iteration, call) else []
     said = words.gist(iteration)
     if iteration.has_failed:
@@ -92,6 +92,12 @@ def _gist(transcript: Transcript, iteration: Iteration) -> list[Child]:
     if names and said:
         names.append(" — ")
     return [*names, said]
+
+
+def _fate(call: ToolCall) -> str | None:
+    if call.status == "interrupted":
+        return " interrupted"
+    return " failed" if call.is_error else None
 
 
 def _is_awaited(transcript: Transcript, iteration: Iteration) -> bool:

@@ -158,6 +158,8 @@ def road(scene: Scene) -> Iterator[str]:
     panel = scene.panel
     panel.wait_status("running, iteration 1")
     panel.wait_text("waiting for the first words")
+    # Python says nothing now: the seconds are the front end's own.
+    panel.root.locator("[data-clock]").filter(has_text="1 s").wait_for()
     yield "waiting"
     scene.opens("first-word")
     panel.wait_text("Let me look at both: the weather in Paris")

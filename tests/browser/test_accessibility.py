@@ -73,8 +73,10 @@ def test_the_keyboard_reaches_every_control_and_leaves_again(lab: Lab) -> None:
         assert [name for name, _ in order] == [
             *("Go on", "Step", "Stop"),
             "System prompt",
-            "get_weather, get_forecast failed — "
-            "Let me look at both: the weather in Paris now, and the forecast for Oslo.",
+            (
+                "get_weather, get_forecast failed — Let me look at both: "
+                "the weather in Paris now, and the forecast for Oslo."
+            ),
             *("request 1 · 1 message · 2 tools", "Thinking"),
             'get_weather(location="Paris")',
             "cache mark on the result of get_weather",

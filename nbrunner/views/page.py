@@ -131,7 +131,7 @@ def _controls(transcript: Transcript, look: Look) -> list[Html]:
     match transcript.status:
         case "running" if "stop" in asked:
             names = [("Stop now", "stop_now")]
-        case "running" if "pause" in asked:
+        case "running" if words.will_pause(transcript):
             names = [("Go on", "resume"), ("Stop", "stop")]
         case "running":
             names = [("Pause", "pause"), ("Stop", "stop")]

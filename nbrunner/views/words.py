@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.blocks import text_of
 from nbrunner.core.caching import MAX_MARKS, marked_places
-from nbrunner.core.commands import Pause, Step, Stop
+from nbrunner.core.commands import Pause, Resume, Step, Stop
 from nbrunner.core.redact import redact_json
 from nbrunner.views.printable import printable
 
@@ -229,12 +229,18 @@ def state(transcript: Transcript) -> str:
             return end_words(transcript.stopped_by)
         case _ if Stop in asked:
             return "stopping when this step is done"
-        case _ if Pause in asked:
+        case _ if will_pause(transcript):
             return "pausing before the next request"
         case _ if Step in asked:
             return f"one step, iteration {max(number, 1)}"
         case _:
             return f"running, iteration {max(number, 1)}"
+
+
+def will_pause(transcript: Transcript) -> bool:
+    """Whether a pause was asked for, and not taken back since."""
+    pace = [c for c in transcript.asked if isinstance(c, Pause | Resume | Step)]
+    return bool(pace) and isinstance(pace[-1], Pause)
 
 
 def end_words(stopped_by: str | None) -> str:

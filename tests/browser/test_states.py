@@ -34,8 +34,8 @@ STICKS_OUT = """(root) => {
 }"""
 
 
-def resize(page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 1600})
+def resize(page: Page, width: int, height: float = 1600) -> None:
+    page.set_viewport_size({"width": width, "height": int(height)})
     page.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
 
 
@@ -44,6 +44,10 @@ def zoom(root: Locator, factor: int) -> None:
 
 
 def picture(root: Locator, name: str) -> None:
+    # What is scrolled out of sight is not in a picture.
+    height = root.evaluate("it => it.getBoundingClientRect().height")
+    width = root.evaluate("it => innerWidth")
+    resize(root.page, width, max(1600, height + 400))
     root.page.mouse.move(0, 0)
     # The same picture however long it took.
     root.evaluate(
@@ -56,7 +60,7 @@ def picture(root: Locator, name: str) -> None:
     image = image.crop((0, max(0, image.height - TALLEST_PX), *image.size))
     path = PICTURES / f"{name}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
-    image.quantize(255, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+    image.quantize(128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
         path, optimize=True
     )
     assert path.stat().st_size < LARGEST_BYTES

@@ -17,6 +17,33 @@ GRAVE = ("serious", "critical")
 OPEN_ALL = (
     "root => root.querySelectorAll('details').forEach((it) => { it.open = true })"
 )
+# axe cannot tell the contrast inside JupyterLab's scrolling areas; a pixel can.
+TOO_PALE = """(root) => {
+  const pixel = new OffscreenCanvas(1, 1).getContext("2d");
+  const luminance = (colors) => {
+    for (const color of colors) {
+      pixel.fillStyle = color;
+      pixel.fillRect(0, 0, 1, 1);
+    }
+    const [red, green, blue] = [...pixel.getImageData(0, 0, 1, 1).data].map((it) =>
+      it / 255 <= 0.04045 ? it / 255 / 12.92 : ((it / 255 + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const isRead = (it) => it.checkVisibility() && [...it.childNodes].some(
+    (child) => child.nodeType === Node.TEXT_NODE && child.data.trim());
+  return [...root.querySelectorAll("*")].filter(isRead).flatMap((it) => {
+    const layers = [];
+    for (let on = it; on; on = on.parentElement) {
+      layers.unshift(getComputedStyle(on).backgroundColor);
+    }
+    const [ground, ink] = [
+      luminance(["white", ...layers]),
+      luminance([getComputedStyle(it).color]),
+    ];
+    const ratio = (Math.max(ground, ink) + 0.05) / (Math.min(ground, ink) + 0.05);
+    return ratio < 4.5 ? [[it.outerHTML.slice(0, 120), ratio.toFixed(2)]] : [];
+  });
+}"""
 FOCUSED = """() => {
   const it = document.activeElement;
   if (!it.closest(".nbr")) return null;
@@ -49,13 +76,16 @@ def grave_findings(page: Page) -> list[tuple[str, Any]]:
 
 @pytest.mark.parametrize("app", ["lab", "notebook"])
 @pytest.mark.parametrize("story", ["road", "interrupted"])
-def test_axe_finds_nothing_serious_in_any_state(lab: Lab, story: str, app: App) -> None:
+def test_no_state_has_a_serious_finding_or_pale_text(
+    lab: Lab, story: str, app: App
+) -> None:
     with scene(lab, story, f"axe-{story}-{app}", app) as it:
         for state in STORIES[story][2](it):
             it.root.evaluate(OPEN_ALL)
-            for theme in ("light", "dark"):
+            for theme in ("light", "dark", "contrast"):
                 it.notebook.set_theme(theme)
                 assert grave_findings(it.notebook.page) == [], (state, theme)
+                assert it.root.evaluate(TOO_PALE) == [], (state, theme)
 
 
 def test_the_keyboard_reaches_every_control_and_leaves_again(lab: Lab) -> None:

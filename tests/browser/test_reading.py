@@ -34,18 +34,16 @@ def test_a_selection_outlives_what_streams_in_behind_it(lab: Lab) -> None:
 
 
 def test_the_page_stays_where_it_is_read(lab: Lab) -> None:
-    use = "use('get_forecast', city='Paris', days=1)"
-    replies = f"[say({LINES}), {use}], [say({LINES}), {use}], 'Done.'"
-    holds = {(2, 0): "some", (3, 0): "last"}
-    with Scene(lab, "stays", replies, holds=holds) as it:
-        it.panel.wait_status("running, iteration 2")
-        it.root.locator("summary").filter(has_text="Line 0").first.click()
-        line = it.root.get_by_text("Line 30 of many").first
+    replies = f"[say({LINES}), use('get_weather', location='Paris')], 'Done.'"
+    with Scene(lab, "stays", replies, holds={(2, 0): "last"}) as it:
+        it.panel.wait_text("asking the station of Paris")
+        line = it.root.locator("p").filter(has_text="Line 30 of many")
         line.scroll_into_view_if_needed()
-        before = line.bounding_box()
         line.hover()
-        it.opens("some")
-        it.panel.wait_status("running, iteration 3")
+        before = line.bounding_box()
+        it.opens("weather")
+        it.panel.wait_status("running, iteration 2")
+        it.panel.wait_text("waiting for the first words")
         assert line.bounding_box() == before
         it.opens("last")
         it.ends()

@@ -7,7 +7,7 @@ from tests.browser.scenes import Scene
 if TYPE_CHECKING:
     from tests.browser.lab import Lab
 
-LINES = '"\\\\n\\\\n".join(f"Line {n} of many, to be read." for n in range(60))'
+LINES = '"\\n\\n".join(f"Line {n} of many, to be read." for n in range(60))'
 SELECT = """root => {
   const [text] = root.querySelector("[data-key='it0.block0']").childNodes;
   getSelection().setBaseAndExtent(text, 0, text, 12);
@@ -44,6 +44,7 @@ def test_the_page_stays_where_it_is_read(lab: Lab) -> None:
         it.opens("weather")
         it.panel.wait_status("running, iteration 2")
         it.panel.wait_text("waiting for the first words")
+        assert line.is_visible()
         assert line.bounding_box() == before
         it.opens("last")
         it.ends()
@@ -52,7 +53,7 @@ def test_the_page_stays_where_it_is_read(lab: Lab) -> None:
 def test_what_someone_is_at_does_not_close_by_itself(lab: Lab) -> None:
     use = "use('get_forecast', city='Paris', days=1)"
     replies = f"['First words', {use}], ['Second words', {use}], 'Three.'"
-    holds = {(1, 20): "some", (2, 20): "more", (3, 0): "last"}
+    holds = {(1, 5): "some", (2, 5): "more", (3, 0): "last"}
     with Scene(lab, "at", replies, holds=holds) as it:
         rows = it.root.locator(".nbr-it")
         it.panel.wait_text("First words")

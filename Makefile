@@ -11,7 +11,7 @@ NO_KEYS   := env -u ANTHROPIC_API_KEY -u ANTHROPIC_AUTH_TOKEN
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo lab test fresh lint types walls unit notebooks outputs browser \
+.PHONY: help demo lab test fresh lint types walls unit notebooks outputs browser pictures \
         coverage test-lowest constraints clean
 
 help:  ## Show this list
@@ -55,6 +55,12 @@ browser: $(INSTALLED)  ## Run the tests in a real JupyterLab and Chromium
 	NBRUNNER_BROWSER="$$(PATH="$(VENV)/bin:$$PATH" scripts/find_browser)" && \
 	export NBRUNNER_BROWSER && \
 	$(COVERAGE) run -m pytest --junitxml=$(REPORTS)/browser.xml tests/browser
+
+pictures: $(INSTALLED)  ## Take the pictures in docs/ anew
+	NBRUNNER_BROWSER="$$(PATH="$(VENV)/bin:$$PATH" scripts/find_browser)" && \
+	export NBRUNNER_BROWSER && \
+	NBRUNNER_PICTURES=docs/states $(PYTHON) -m pytest tests/browser/test_states.py
+	cp docs/states/paused.png docs/panel.png
 
 coverage: $(INSTALLED)  ## Join and judge what the test runs measured
 	$(COVERAGE) combine

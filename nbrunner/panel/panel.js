@@ -14,6 +14,7 @@
 
 const FOCUSABLE = "summary, button, textarea, a";
 const HELLO_AGAIN_MS = [120, 240, 500, 1000, 2000];
+const TICK_MS = 1000;
 const DEAF_AFTER_HELLOS = 5;
 
 /** @param {ParentNode} root @param {string} key @returns {HTMLElement | null} */
@@ -34,36 +35,83 @@ function parse(document, html) {
   return element;
 }
 
+/** What an element is taken for: its name, its key, the first of its classes. */
+function kind(node) {
+  const { dataset, classList } = node;
+  return `${node.nodeName} ${dataset?.key ?? ""} ${classList?.[0] ?? ""}`;
+}
+
 /**
  * Make `old` look like `next` and keep every node that can stay: with it stay the
- * focus, the caret, the scroll position, and what a screen reader watches.
+ * focus, the caret, the selection, the scroll position, and what a screen reader
+ * watches. What the front end fills by itself (`data-own`) is left alone.
  * @param {Node} old @param {Node} next
  */
 function morph(old, next) {
   if (old.isEqualNode(next)) return;
-  const sameKind =
-    old.nodeName === next.nodeName && old.dataset?.key === next.dataset?.key;
-  if (!sameKind) {
-    old.replaceWith(next);
-    return;
-  }
   if (old.nodeType === Node.TEXT_NODE) {
-    old.data = next.data;
-    return;
+    morphText(old, next.data);
+  } else if (kind(old) !== kind(next)) {
+    old.replaceWith(next);
+  } else if (!("own" in old.dataset)) {
+    morphAttributes(old, next);
+    morphChildren(old, next);
   }
+}
+
+/** Change only what differs: a selection in the rest of a text stays. */
+function morphText(old, data) {
+  const most = Math.min(old.length, data.length);
+  let start = 0;
+  while (start < most && old.data[start] === data[start]) start += 1;
+  let end = 0;
+  while (end < most - start && old.data.at(-1 - end) === data.at(-1 - end)) end += 1;
+  const middle = data.slice(start, data.length - end);
+  old.replaceData(start, old.length - start - end, middle);
+}
+
+function morphAttributes(old, next) {
   for (const { name } of [...old.attributes]) {
-    if (!next.hasAttribute(name)) old.removeAttribute(name);
+    // A style is never ours: it is the size that a person gave the box.
+    if (name !== "style" && !next.hasAttribute(name)) old.removeAttribute(name);
   }
   for (const { name, value } of next.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
-  const children = [...old.childNodes];
-  const wanted = [...next.childNodes];
-  for (const extra of children.slice(wanted.length)) extra.remove();
-  wanted.forEach((child, place) => {
-    if (place < children.length) morph(children[place], child);
-    else old.append(child);
-  });
+}
+
+/** Their order never changes: a child is where it was, new, or gone. */
+function morphChildren(old, next) {
+  let place = old.firstChild;
+  for (const wanted of [...next.childNodes]) {
+    let same = place;
+    while (same && kind(same) !== kind(wanted)) same = same.nextSibling;
+    if (!same) {
+      old.insertBefore(wanted, place);
+      continue;
+    }
+    while (place !== same) place = removed(place);
+    place = same.nextSibling;
+    morph(same, wanted);
+  }
+  while (place) place = removed(place);
+}
+
+/** @param {ChildNode} node @returns {ChildNode | null} what came after it */
+function removed(node) {
+  const after = node.nextSibling;
+  node.remove();
+  return after;
+}
+
+/**
+ * Append streamed text to the text that is there, in which something may be selected.
+ * @param {HTMLElement | null} element @param {string} text
+ */
+function grow(element, text) {
+  const last = element?.lastChild;
+  if (last?.nodeType === Node.TEXT_NODE) last.appendData(text);
+  else element?.append(text);
 }
 
 /** One view of the panel: a root element and what the person did in it. */
@@ -75,6 +123,9 @@ class View {
     /** @type {Map<string, boolean>} what the person opened or closed, by key */
     this.opened = new Map();
     this.sent = "";
+    /** @type {WeakMap<Element, number>} when each clock was first seen */
+    this.since = new WeakMap();
+    this.ticking = undefined;
     el.addEventListener("click", (event) => this.onClick(event));
     for (const type of ["keydown", "keypress", "keyup"]) {
       el.addEventListener(type, (event) => this.onKey(event));
@@ -83,14 +134,11 @@ class View {
 
   /** @param {string} html */
   showAll(html) {
-    const next = this.prepared(html);
-    const refusal = find(this.el, "refused")?.textContent ?? "";
-    this.keepingFocus(() => {
-      const root = this.el.firstElementChild;
-      if (root) morph(root, next);
-      else this.el.append(next);
+    const root = this.el.firstElementChild;
+    this.keepingPlace(() => {
+      if (root) morph(root, this.prepared(html));
+      else this.el.append(this.prepared(html));
     });
-    find(this.el, "refused").textContent = refusal;
   }
 
   /**
@@ -101,7 +149,7 @@ class View {
     this.noLongerBusy();
     if (changes.some(({ key }) => key === "waiting")) this.sent = "";
     let allPlaced = true;
-    this.keepingFocus(() => {
+    this.keepingPlace(() => {
       for (const change of changes) allPlaced = this.show(change) && allPlaced;
     });
     return allPlaced;
@@ -111,7 +159,7 @@ class View {
   show({ key, html, into, text }) {
     const old = find(this.el, key);
     if (text !== undefined) {
-      old?.append(text);
+      grow(old, text);
     } else if (old) {
       morph(old, this.prepared(html));
     } else {
@@ -125,23 +173,61 @@ class View {
   /** A fragment with what the person opened and closed put back. */
   prepared(html) {
     const next = parse(this.el.ownerDocument, html);
-    for (const details of [next, ...next.querySelectorAll("details[data-key]")]) {
-      const open = this.opened.get(details.dataset.key);
-      if (open !== undefined) details.open = open;
+    for (const details of [next, ...next.querySelectorAll("details")]) {
+      const { key } = details.dataset;
+      if (details.tagName !== "DETAILS" || !key) continue;
+      const shown = find(this.el, key);
+      // Nothing closes by itself while someone is at it.
+      if (shown?.open && !details.open && this.isAt(shown)) this.opened.set(key, true);
+      details.open = this.opened.get(key) ?? details.open;
     }
     return next;
   }
 
-  /** Change something; where that takes the focused element away, stay in the panel. */
-  keepingFocus(change) {
+  /** Whether the focus, the pointer or a selection is in an element. */
+  isAt(element) {
+    const { ownerDocument } = this.el;
+    const selection = ownerDocument.getSelection();
+    return (
+      element.contains(ownerDocument.activeElement) ||
+      element.matches(":hover") ||
+      (!selection.isCollapsed && selection.containsNode(element, true))
+    );
+  }
+
+  /**
+   * Change something, and leave the person where they were: the page does not move
+   * under them, and where the focused element goes away the focus stays in the panel.
+   */
+  keepingPlace(change) {
     const { ownerDocument } = this.el;
     const wasInside = this.el.contains(ownerDocument.activeElement);
     change();
+    this.count();
     if (wasInside && !this.el.contains(ownerDocument.activeElement)) {
       const box = this.el.querySelector("textarea");
       const next = box?.offsetParent ? box : this.el.querySelector("button, summary");
       next?.focus({ preventScroll: true });
     }
+  }
+
+  /** Show how many seconds each clock has been there; no clock, no ticking. */
+  count() {
+    const now = Date.now();
+    const clocks = this.el.querySelectorAll("[data-clock]");
+    for (const clock of clocks) {
+      if (!this.since.has(clock)) this.since.set(clock, now);
+      const passed = Math.floor((now - this.since.get(clock)) / TICK_MS);
+      const text = passed ? `${passed} s` : "";
+      if (clock.textContent !== text) clock.textContent = text;
+    }
+    if (clocks.length === 0) this.close();
+    else this.ticking ??= setInterval(() => this.count(), TICK_MS);
+  }
+
+  close() {
+    clearInterval(this.ticking);
+    this.ticking = undefined;
   }
 
   /** @param {string} reason */
@@ -189,7 +275,11 @@ class View {
   }
 
   onKey(event) {
-    if (event.key === "Escape") return;
+    if (event.key === "Escape") {
+      // Back to Jupyter, whose own keys then work again: its cell or notebook.
+      if (event.type === "keydown") this.el.parentElement?.closest("[tabindex]")?.focus();
+      return;
+    }
     event.stopPropagation();
     const sends = event.key === "Enter" && (event.ctrlKey || event.metaKey);
     if (event.type === "keydown" && sends && event.target.tagName === "TEXTAREA") {
@@ -266,7 +356,10 @@ export default () => {
       // A view that came later has missed the patches since the snapshot.
       upToDate = false;
       hello(model);
-      return () => views.delete(view);
+      return () => {
+        views.delete(view);
+        view.close();
+      };
     },
   };
 };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from nbrunner.core.caching import MAX_MARKS
@@ -12,7 +13,7 @@ from nbrunner.views.content import content_part
 from nbrunner.views.displays import display_fragments
 from nbrunner.views.html import Html, h, spaced
 from nbrunner.views.json_tree import json_fragment
-from nbrunner.views.look import Look, Part, block, chip, is_lasting
+from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
 
 if TYPE_CHECKING:
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
@@ -44,7 +45,7 @@ def call_fragment(
     """A call as a collapsible block."""
     return h(
         "details",
-        _summary(transcript, iteration, call),
+        _summary(transcript, iteration, call, look),
         _asked_and_told(transcript, iteration, call, look),
         _printed(iteration, call, look) if call.stdout else None,
         display_fragments(call.displays),
@@ -59,7 +60,9 @@ _LONG = 2_000
 """A result longer than this stays closed until someone opens it."""
 
 
-def _summary(transcript: Transcript, iteration: Iteration, call: ToolCall) -> Html:
+def _summary(
+    transcript: Transcript, iteration: Iteration, call: ToolCall, look: Look
+) -> Html:
     label, tone = _CHIPS[call.status]
     if words.not_run(iteration, call):
         label, tone = "not run", "warn"
@@ -69,7 +72,7 @@ def _summary(transcript: Transcript, iteration: Iteration, call: ToolCall) -> Ht
     ]
     facts = [
         words.seconds(call.elapsed_s) if transcript.source == "live" else None,
-        words.content_size(call.result) if call.is_answered else None,
+        words.notable_content_size(call.result) if call.is_answered else None,
     ]
     return h(
         "summary",
@@ -78,6 +81,7 @@ def _summary(transcript: Transcript, iteration: Iteration, call: ToolCall) -> Ht
             h("code", call.name, "(", named, ")", class_="nbr-sig"),
             h("span", class_="nbr-grow"),
             chip("cache 5 min", "mark") if call.id in transcript.marks else None,
+            clock() if look.live and call.status == "running" else None,
             h("span", " · ".join(fact for fact in facts if fact), class_="nbr-num"),
         ),
     )
@@ -171,7 +175,7 @@ def _cache_toggle(transcript: Transcript, call: ToolCall, look: Look) -> list[Ht
         *([chip("waits for the next safe point", "warn")] if waits else []),
         h(
             "code",
-            f'{look.name}.submit(ToggleCache("{call.id}"))',
+            f"{look.name}.submit(ToggleCache({json.dumps(call.id)}))",
             class_="nbr-py",
         ),
     ]

@@ -10,12 +10,12 @@ from nbrunner.views import words
 from nbrunner.views.content import content_block, is_text
 from nbrunner.views.html import Child, Html, h, spaced
 from nbrunner.views.images import without_bytes
-from nbrunner.views.look import Look, Part, block, chip, is_lasting
+from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
 from nbrunner.views.reply import broken_block, reply_fragments
 
 if TYPE_CHECKING:
     from nbrunner.core.events import Failure
-    from nbrunner.core.transcript import Iteration, Transcript
+    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
 
 
 def iteration_key(index: int) -> str:
@@ -63,7 +63,7 @@ def _is_open(transcript: Transcript, iteration: Iteration) -> bool:
 def summary_fragment(transcript: Transcript, index: int, look: Look) -> Html:
     """The one line of an iteration."""
     iteration = transcript.iterations[index]
-    errors = sum(call.is_error for call in iteration.tool_calls)
+    errors = sum(_fate(call) == " failed" for call in iteration.tool_calls)
     cached = any(call.id in transcript.marks for call in iteration.tool_calls)
     return h(
         "summary",
@@ -73,6 +73,7 @@ def summary_fragment(transcript: Transcript, index: int, look: Look) -> Html:
             chip(words.count(errors, "error"), "err") if errors else None,
             chip("request failed", "err") if iteration.has_failed else None,
             chip("cached to here", "mark") if cached else None,
+            clock() if look.live and _is_awaited(transcript, iteration) else None,
             h("span", _numbers(transcript, iteration), class_="nbr-num"),
         ),
         data_key=summary_key(index) if look.live else None,
@@ -83,15 +84,28 @@ def _gist(transcript: Transcript, iteration: Iteration) -> list[Child]:
     names: list[Child] = []
     for call in iteration.tool_calls:
         names += [", " if names else "", h("b", call.name)]
-        names += [" failed"] if call.is_error else []
+        names += [_fate(call)]
         names += [" not run"] if words.not_run(iteration, call) else []
     said = words.gist(iteration)
-    if iteration.reply is None and not iteration.has_failed:
-        waits = transcript.status in ("running", "ready")
-        said = said or ("waiting for the first words" if waits else "")
+    if iteration.has_failed:
+        said = words.failure_gist(iteration.failures[-1])
+    elif _is_awaited(transcript, iteration):
+        said = said or "waiting for the first words"
     if names and said:
         names.append(" — ")
     return [*names, said]
+
+
+def _fate(call: ToolCall) -> str | None:
+    if call.status == "interrupted":
+        return " interrupted"
+    return " failed" if call.is_error else None
+
+
+def _is_awaited(transcript: Transcript, iteration: Iteration) -> bool:
+    """Whether its reply may still be coming."""
+    is_open = iteration.reply is None and not iteration.has_failed
+    return is_open and transcript.status in ("running", "ready")
 
 
 def _numbers(transcript: Transcript, iteration: Iteration) -> str:

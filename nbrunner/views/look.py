@@ -53,6 +53,17 @@ def chip(text: str, tone: str = "") -> Html:
     return h("span", text, class_=f"nbr-chip nbr-{tone}" if tone else "nbr-chip")
 
 
+def clock() -> Html:
+    """A place where the front end counts the seconds since it first saw it."""
+    return h(
+        "span",
+        class_="nbr-clock nbr-num",
+        data_own=True,
+        data_clock=True,
+        aria_hidden="true",
+    )
+
+
 def label_line(text: str | None) -> Html | None:
     """The small line above a thing that says what it is."""
     return h("div", text, class_="nbr-lab") if text else None
@@ -83,7 +94,18 @@ def block(
         rest = h("div", spaced(h("span", left_out), button, line), class_="nbr-rest")
     elif left_out:
         rest = label_line(left_out)
-    return h("div", label_line(label), h("pre", shown), rest)
+    # What scrolls has to be reached by the keyboard too.
+    text_fragment = h("pre", shown, tabindex="0" if _scrolls(shown) else None)
+    return h("div", label_line(label), text_fragment, rest)
+
+
+def _scrolls(text: str) -> bool:
+    """Whether a text may be taller than its place, which shows some 20 lines."""
+    return text.count("\n") >= _TALL_LINES or len(text) > _TALL_CHARACTERS
+
+
+_TALL_LINES = 15
+_TALL_CHARACTERS = 600
 
 
 def show_all(text: str, part: Part) -> Html:

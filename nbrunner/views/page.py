@@ -66,8 +66,10 @@ _DEAF = (
 
 
 def _root(transcript: Transcript, look: Look) -> Html:
-    refused = h("div", class_="nbr-refused", role="alert", data_key="refused")
-    deaf = h("div", _DEAF, class_="nbr-deaf", data_key="deaf", hidden=True)
+    # What the front end fills by itself and no new rendering takes back (data-own).
+    own = {"data_own": True}
+    refused = h("div", class_="nbr-refused", role="alert", data_key="refused", **own)
+    deaf = h("div", _DEAF, class_="nbr-deaf", data_key="deaf", hidden=True, **own)
     parts: list[Child] = [
         bar_fragment(transcript, look),
         [refused, deaf] if look.live else None,
@@ -107,7 +109,7 @@ def bar_fragment(transcript: Transcript, look: Look) -> Html:
             _refusal(transcript) if look.live else None,
         ),
         class_="nbr-bar",
-        role="toolbar" if look.live else None,
+        role="group" if look.live else None,
         aria_label="controls of the run" if look.live else None,
         data_key="bar" if look.live else None,
     )
@@ -133,10 +135,11 @@ def _status(transcript: Transcript, look: Look) -> Html:
 def _controls(transcript: Transcript, look: Look) -> list[Html]:
     """The buttons that do something where the run stands."""
     asked = {command.kind for command in transcript.asked}
+    main = "resume" if transcript.status == "paused" else None
     match transcript.status:
         case "running" if "stop" in asked:
             names = [("Stop now", "stop_now")]
-        case "running" if "pause" in asked:
+        case "running" if words.will_pause(transcript):
             names = [("Go on", "resume"), ("Stop", "stop")]
         case "running":
             names = [("Pause", "pause"), ("Stop", "stop")]
@@ -148,20 +151,26 @@ def _controls(transcript: Transcript, look: Look) -> list[Html]:
             names = [("Go on", "resume")]
         case _:
             names = []
-    return [_button(label, intent, look) for label, intent in names]
+    return [
+        _button(label, intent, look, main=intent == main) for label, intent in names
+    ]
 
+
+_PLACES = {"pause": "go", "resume": "go", "stop_now": "stop"}
+"""Which buttons take the place of which: who has the focus keeps it."""
 
 _LINES = {"stop_now": "stop(now=True)"}
 
 
-def _button(label: str, intent: str, look: Look) -> Html:
+def _button(label: str, intent: str, look: Look, *, main: bool) -> Html:
     line = f"{look.name}.{_LINES.get(intent, f'{intent}()')}"
     return h(
         "button",
         label,
         type="button",
-        class_="nbr-button",
+        class_="nbr-button nbr-main" if main else "nbr-button",
         data_intent=intent,
+        data_key=f"bar.{_PLACES.get(intent, intent)}",
         title=f"in Python: {line}",
     )
 
@@ -191,15 +200,17 @@ def waiting_fragment(transcript: Transcript, look: Look) -> Html:
 
 
 def _withdraw(note: Note, look: Look) -> Html:
-    return h(
+    line = f"{look.name}.withdraw({note.id!r})"
+    button = h(
         "button",
         "Withdraw",
         type="button",
         class_="nbr-button nbr-quiet",
         data_intent="withdraw",
         data_note=note.id,
-        title=f"in Python: {look.name}.withdraw({note.id!r})",
+        title=f"in Python: {line}",
     )
+    return spaced(button, h("code", line, class_="nbr-py"))
 
 
 def send_fragment(transcript: Transcript, look: Look) -> Html:
@@ -212,8 +223,7 @@ def send_fragment(transcript: Transcript, look: Look) -> Html:
             rows="1",
             class_="nbr-text",
             aria_label="message to Claude",
-            placeholder="Send a message; it goes out with the next request "
-            "(Ctrl+Enter sends)",
+            placeholder="Send a message; it goes out with the next request",
         ),
         h(
             "button",
@@ -222,6 +232,14 @@ def send_fragment(transcript: Transcript, look: Look) -> Html:
             class_="nbr-button",
             data_intent="send",
             title=f'in Python: {look.name}.inject("...")',
+        ),
+        h(
+            "div",
+            spaced(
+                h("span", "Ctrl+Enter sends"),
+                h("code", f'{look.name}.inject("…")', class_="nbr-py"),
+            ),
+            class_="nbr-hint",
         ),
         class_="nbr-send",
         data_key="send",

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.blocks import text_of
 from nbrunner.core.caching import MAX_MARKS, marked_places
-from nbrunner.core.commands import Pause, Step, Stop
+from nbrunner.core.commands import Pause, Resume, Step, Stop
 from nbrunner.core.redact import redact_json
 from nbrunner.views.fields import at, decoded_size, text_at
 from nbrunner.views.printable import printable
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Message
-    from nbrunner.core.events import Source
+    from nbrunner.core.events import Failure, Source
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
     from nbrunner.core.usage import Usage
 
@@ -31,6 +31,7 @@ _SIGNATURE_CHARACTERS = 90
 _SIGNATURE_ARGUMENTS = 12
 _GIST_CHARACTERS = 160
 _CELL = re.compile(r"\bIn\[\d+\]")
+_EMPHASIS = re.compile(r"\*\*|`|^#+ ")
 _ID_FIELDS = ("id", "tool_use_id", "file_id", "container")
 
 SOURCES: dict[Source, str] = {
@@ -179,6 +180,11 @@ def content_size(content: Any) -> str:
     return bytes_words(_bytes_of(content))
 
 
+def notable_content_size(content: Any) -> str | None:
+    """How much a content weighs, where that is worth a word."""
+    return content_size(content) if _bytes_of(content) >= _KILO else None
+
+
 def _bytes_of(content: Any) -> int:
     if isinstance(content, list | tuple):
         return sum(_bytes_of(item) for item in content)
@@ -235,7 +241,23 @@ def not_run(iteration: Iteration, call: ToolCall) -> str | None:
 def gist(iteration: Iteration) -> str:
     """The first line of what Claude said in an iteration."""
     line = next(iter(text_of(iteration.blocks).strip().splitlines()), "")
-    return ellipsis(line, _GIST_CHARACTERS)
+    return ellipsis(_EMPHASIS.sub("", line), _GIST_CHARACTERS)
+
+
+_FAILURES = {
+    "api": "the API said no",
+    "connection": "nobody answered",
+    "stream": "the reply broke off",
+    "stopped": "stopped before the reply was whole",
+    "replay": "the replies at hand did not fit",
+    "history": "not sent: the history is not valid",
+}
+
+
+def failure_gist(failure: Failure) -> str:
+    """What failed, in a few words; the whole message stands below."""
+    status = f" ({failure.status})" if failure.status else ""
+    return f"{_FAILURES[failure.kind]}{status}"
 
 
 def first_messages(transcript: Transcript) -> tuple[Message, ...]:
@@ -265,12 +287,18 @@ def state(transcript: Transcript) -> str:
             return end_words(transcript.stopped_by)
         case _ if Stop in asked:
             return "stopping when this step is done"
-        case _ if Pause in asked:
+        case _ if will_pause(transcript):
             return "pausing before the next request"
         case _ if Step in asked:
             return f"one step, iteration {max(number, 1)}"
         case _:
             return f"running, iteration {max(number, 1)}"
+
+
+def will_pause(transcript: Transcript) -> bool:
+    """Whether a pause was asked for, and not taken back since."""
+    pace = [c for c in transcript.asked if isinstance(c, Pause | Resume | Step)]
+    return bool(pace) and isinstance(pace[-1], Pause)
 
 
 def end_words(stopped_by: str | None) -> str:

@@ -38,7 +38,11 @@ SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 PAGES = {"lab": "lab/tree/{}?reset", "notebook": "notebooks/{}"}
 # Settings of the person at the keyboard, which no test may see.
 PERSONAL = ("ANTHROPIC_", "IPYTHON", "JUPYTER", "XDG_")
-THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+THEMES = {
+    "light": "JupyterLab Light",
+    "dark": "JupyterLab Dark",
+    "contrast": "JupyterLab Dark High Contrast",
+}
 SETTINGS = {
     # No question about news, which would cover the page.
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -226,8 +230,8 @@ class Notebook:
         self.page.reload()
         self.wait_connected()
 
-    def set_theme(self, theme: Literal["light", "dark"]) -> None:
-        """Change the theme; it holds for this page."""
+    def set_theme(self, theme: str) -> None:
+        """Change the theme to one of `THEMES`; it holds for this page."""
         self._do("theme", THEMES[theme])
         light = json.dumps(str(theme == "light").lower())
         # The splash covers the page until all of the theme is there.
@@ -236,6 +240,10 @@ class Notebook:
             " && !document.getElementById('jupyterlab-splash')"
         )
         self.wait_until(shown, f"the {theme} theme")
+
+    def hide_sidebar(self) -> None:
+        """Give the notebook the whole width of JupyterLab's page."""
+        self._do("hide")
 
     def evaluate(self, code: str, *, timeout_s: float = 30) -> str:
         """Run code in the idle kernel, unseen by the notebook; give what it printed."""

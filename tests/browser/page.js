@@ -57,6 +57,7 @@ window.harness = {
     save: () => harness.panel().context.save(),
     interrupt: () => harness.kernel().interrupt(),
     restart: () => harness.kernel().restart(),
+    hide: () => jupyterapp.commands.execute("application:toggle-left-area"),
     shutdown: () => harness.panel().sessionContext.shutdown(),
     theme: (theme) => jupyterapp.commands.execute("apputils:change-theme", { theme }),
     async evaluate(code) {

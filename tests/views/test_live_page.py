@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbrunner.core.commands import Pause, Retry, Stop, Submit
+from nbrunner.core.commands import Pause, Resume, Retry, Stop, Submit
 from nbrunner.core.edits import ToggleCache
 from nbrunner.core.events import Failure, Note
 from nbrunner.views.page import panel_content
@@ -46,6 +46,8 @@ def buttons(page: Page) -> list[str]:
         ("running", (), ["pause", "stop"]),
         ("running", (Pause(),), ["resume", "stop"]),
         ("running", (Pause(), Stop()), ["stop_now"]),
+        ("running", (Pause(), Resume()), ["pause", "stop"]),
+        ("running", (Resume(), Pause()), ["resume", "stop"]),
         ("paused", (), ["resume", "step", "stop"]),
         ("failed", (), ["stop"]),
         ("finished", (), []),
@@ -71,6 +73,7 @@ def test_a_run_that_a_person_stopped_can_go_on() -> None:
     [
         ("running", (), "running, iteration 1"),
         ("running", (Pause(),), "pausing before the next request"),
+        ("running", (Pause(), Resume()), "running, iteration 1"),
         ("running", (Stop(),), "stopping when this step is done"),
         ("paused", (), "paused before request 1"),
         ("failed", (), "request 0 failed, waiting for you"),
@@ -201,6 +204,36 @@ def test_while_a_reply_streams_its_first_words_are_its_line() -> None:
     assert "2 waiting for the first words" in page.text
 
 
+def test_the_front_end_counts_seconds_only_while_a_reply_or_a_call_is_awaited() -> None:
+    def clocks(page: Page) -> int:
+        return sum("data-clock" in given for _, given in page.elements)
+
+    transcript = story("a broken stream").transcript
+    *before, last = transcript.iterations
+    streaming = last.model_copy(update={"reply": None, "failures": ()})
+    awaited = {"iterations": (*before, streaming), "stopped_by": None}
+    assert clocks(changed(transcript, status="running", **awaited)) == 1
+    assert clocks(changed(transcript, status="paused", **awaited)) == 0
+    assert clocks(with_call(transcript, status="running")) == 1
+    assert clocks(live(transcript)) == 0
+
+
+def test_a_row_says_in_a_few_words_what_failed_and_what_was_interrupted() -> None:
+    assert "1 the API said no (401)" in live(story("an error").transcript).text
+    run = finished(*WEATHER)
+    page = with_call(run.transcript, status="interrupted", is_error=True)
+    assert "get_weather interrupted" in page.text
+    assert "1 error" not in page.text
+
+
+def test_what_scrolls_is_reached_by_the_keyboard() -> None:
+    run = finished(*WEATHER).transcript
+    for stdout, more in (("short", 0), ("line\n" * 40, 1), ("long " * 400, 1)):
+        page = with_call(run, stdout=stdout)
+        places = sum("tabindex" in given for _, given in page.elements)
+        assert places == 1 + more  # the settings are long
+
+
 def test_a_failed_attempt_shows_all_of_its_advice() -> None:
     failure = Failure(kind="api", message="It said no.", advice="Mend it.")
     transcript = finished("Hi.").transcript
@@ -212,7 +245,7 @@ def test_a_failed_attempt_shows_all_of_its_advice() -> None:
 def test_every_control_has_a_name_and_every_region_a_role() -> None:
     page = live(finished(*WEATHER).transcript)
     roles = [given["role"] for _, given in page.elements if "role" in given]
-    assert roles == ["toolbar", "status", "alert"]
+    assert roles == ["group", "status", "alert"]
     labels = [
         given["aria-label"] for _, given in page.elements if "aria-label" in given
     ]

@@ -8,6 +8,7 @@ from nbrunner.views.printable import printable
 from nbrunner.views.words import (
     count,
     end_words,
+    notable_content_size,
     portable_trace,
     pretty,
     result_text,
@@ -43,6 +44,10 @@ def test_times_are_told_in_the_unit_that_fits(
     elapsed_s: float | None, words: str | None
 ) -> None:
     assert seconds(elapsed_s) == words
+
+
+def test_a_size_is_told_from_a_kilobyte_on() -> None:
+    assert [notable_content_size("x" * n) for n in (999, 1_000)] == [None, "1.0 kB"]
 
 
 def test_counts_agree_with_their_noun() -> None:

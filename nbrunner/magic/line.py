@@ -36,6 +36,9 @@ class Line:
     client: str | None
     params: str | None
     step: bool
+    hold: bool
+    detach: bool
+    main_thread: tuple[str, ...]
 
 
 class HelpAsked(Exception):
@@ -74,6 +77,23 @@ def _parser() -> _Parser:
     )
     add("--params", metavar="VARIABLE", help="variable with a dict of more parameters")
     add("--step", action="store_true", help="halt before each request")
+    add(
+        "--hold",
+        action="store_true",
+        help="keep the panel open at the end, for follow-ups, until you finish it",
+    )
+    add(
+        "--detach",
+        action="store_true",
+        help="return at once; the run goes on, and `await NAME` joins it",
+    )
+    add(
+        "--main-thread",
+        action="append",
+        default=[],
+        metavar="TOOL,TOOL",
+        help="tools to run on the kernel's main thread",
+    )
     add("--help", "-h", action="store_true", help="show this")
     return parser
 
@@ -107,9 +127,9 @@ def parse_line(line: str) -> Line:
         raise UsageError(
             "--record says how to use a --cassette PATH, which is missing."
         )
-    options["tools"] = tuple(
-        tool for given in options["tools"] for tool in given.replace(",", " ").split()
-    )
+    for option in ("tools", "main_thread"):
+        given = " ".join(options[option])
+        options[option] = tuple(given.replace(",", " ").split())
     return Line(**options)
 
 

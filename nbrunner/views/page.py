@@ -136,6 +136,10 @@ def _controls(transcript: Transcript, look: Look) -> list[Html]:
             names = [("Go on", "resume"), ("Step", "step"), ("Stop", "stop")]
         case "failed":
             names = [("Stop", "stop")]
+        case "held" if transcript.stopped_by == "max_iterations":
+            names = [("Go on", "resume"), ("Finish", "stop")]
+        case "held":
+            names = [("Finish", "stop")]
         case _ if transcript.stopped_by == "person":
             names = [("Go on", "resume")]
         case _:
@@ -197,6 +201,9 @@ def _withdraw(note: Note, look: Look) -> Html:
 def send_fragment(transcript: Transcript, look: Look) -> Html:
     """The box for a message to Claude, while the run can still take one."""
     over = transcript.status == "finished"
+    when = "it goes out with the next request"
+    if transcript.status == "held":
+        when = "the run goes on with it"
     return h(
         "div",
         h(
@@ -204,8 +211,7 @@ def send_fragment(transcript: Transcript, look: Look) -> Html:
             rows="1",
             class_="nbr-text",
             aria_label="message to Claude",
-            placeholder="Send a message; it goes out with the next request "
-            "(Ctrl+Enter sends)",
+            placeholder=f"Send a message; {when} (Ctrl+Enter sends)",
         ),
         h(
             "button",

@@ -49,11 +49,11 @@ SETTINGS = {
 PAGE_SCRIPT = Path(__file__).with_name("page.js")
 
 
-def write_notebook(path: Path, cells: Iterable[str]) -> Path:
-    """Write a notebook of code cells for the Python kernel of these tests."""
+def write_notebook(path: Path, cells: Iterable[str], kernel: str = "python3") -> Path:
+    """Write a notebook of code cells for a Python kernel of these tests."""
     notebook = nbformat.v4.new_notebook()
     # Without a name JupyterLab asks which kernel to start.
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    notebook.metadata["kernelspec"] = {"name": kernel, "display_name": kernel}
     notebook.cells = [nbformat.v4.new_code_cell(source) for source in cells]
     nbformat.write(notebook, path)
     return path

@@ -38,7 +38,6 @@ class Line:
     step: bool
     hold: bool
     detach: bool
-    main_thread: tuple[str, ...]
 
 
 class HelpAsked(Exception):
@@ -87,13 +86,6 @@ def _parser() -> _Parser:
         action="store_true",
         help="return at once; the run goes on, and `await NAME` joins it",
     )
-    add(
-        "--main-thread",
-        action="append",
-        default=[],
-        metavar="TOOL,TOOL",
-        help="tools to run on the kernel's main thread",
-    )
     add("--help", "-h", action="store_true", help="show this")
     return parser
 
@@ -127,9 +119,9 @@ def parse_line(line: str) -> Line:
         raise UsageError(
             "--record says how to use a --cassette PATH, which is missing."
         )
-    for option in ("tools", "main_thread"):
-        given = " ".join(options[option])
-        options[option] = tuple(given.replace(",", " ").split())
+    options["tools"] = tuple(
+        tool for given in options["tools"] for tool in given.replace(",", " ").split()
+    )
     return Line(**options)
 
 

@@ -51,15 +51,16 @@ def stylesheet() -> str:
     return resources.files("nbrunner.views").joinpath("style.css").read_text("utf-8")
 
 
-_DEAF = (
-    "This kernel hears clicks only when its cell is done. With --detach the cell "
-    "returns at once, and everything here works while the run goes on."
+DEAF = (
+    "This kernel hears clicks only when its cell is done; until then its stop button "
+    "(interrupt) ends the run. With --detach the cell returns at once, and everything "
+    "here works while the run goes on."
 )
 
 
 def _root(transcript: Transcript, look: Look) -> Html:
     refused = h("div", class_="nbr-refused", role="alert", data_key="refused")
-    deaf = h("div", _DEAF, class_="nbr-deaf", data_key="deaf", hidden=True)
+    deaf = h("div", DEAF, class_="nbr-deaf", data_key="deaf", hidden=True)
     parts: list[Child] = [
         bar_fragment(transcript, look),
         [refused, deaf] if look.live else None,

@@ -20,9 +20,7 @@ ADD = use("add", a=1, b=2)
 
 def held_run(wire: Wire, **options: Any) -> tuple[Run, Followed]:
     options = {"hold": True, **options}
-    run = Run(
-        client=wire.client, tools=counted_tools([]), messages="1 + 2?", **options
-    )
+    run = Run(client=wire.client, tools=counted_tools([]), messages="1 + 2?", **options)
     return run, Followed(run)
 
 

@@ -1,8 +1,8 @@
-"""Other views of a run: after a reload, a second one, and `run.show()` later on."""
+"""Other views of a run: a second one of its output, and `run.show()` later on."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,57 +17,6 @@ REPLIES = """
     say("It is 20 degrees in Paris."), say("You are welcome."),
 """
 SHOW = "weather.show()"
-
-
-@pytest.mark.parametrize("app", ["lab", "notebook"])
-def test_a_page_that_is_loaded_anew_in_mid_run_shows_it_live_and_steers_it(
-    lab: Lab, app: Literal["lab", "notebook"]
-) -> None:
-    steered = Steered(lab, f"reloaded-{app}", REPLIES, SHOW)
-    with lab.open(steered.name, app) as notebook:
-        panel = Panel(notebook)
-        notebook.run_cell(0)
-        notebook.run_cell(1)
-        panel.wait_text("asking about Paris")
-        notebook.save()
-        notebook.page.reload()
-        panel.wait_text("asking about Paris")
-        panel.press("Pause")
-        panel.wait_status("pausing before the next request")
-        steered.opens_the_gate()
-        panel.wait_status("paused before request 2")
-        notebook.screenshot(f"{app}-reloaded")
-        panel.press("Go on")
-        notebook.cell(1).get_by_text("It is 20 degrees in Paris.").last.wait_for()
-        notebook.run_cell(2)
-        later = Panel(notebook, 2)
-        later.wait_text("It is 20 degrees in Paris.")
-        notebook.screenshot(f"{app}-reloaded-after")
-
-
-@pytest.mark.parametrize("version", OLDER)
-def test_on_an_older_kernel_a_page_loaded_anew_loses_nothing_of_the_run(
-    lab: Lab, version: str
-) -> None:
-    steered = Steered(
-        lab, f"reloaded-{version}", REPLIES, SHOW, kernel=kernel(lab, version)
-    )
-    with lab.open(steered.name) as notebook:
-        panel = Panel(notebook)
-        notebook.run_cell(0)
-        notebook.run_cell(1)
-        panel.wait_text("asking about Paris")
-        notebook.save()
-        notebook.page.reload()
-        steered.opens_the_gate()
-        notebook.run_cell(2)
-        notebook.wait_idle()
-        notebook.screenshot(f"reloaded-{version}")
-        later = Panel(notebook, 2)
-        later.wait_text("It is 20 degrees in Paris.")
-        said = notebook.evaluate("print(weather.to_text(), weather.stopped_by)")
-        assert "asking about Paris" in said
-        assert said.endswith("end_turn\n")
 
 
 def test_the_same_output_opened_twice_is_live_in_both_views(lab: Lab) -> None:

@@ -10,7 +10,6 @@ import asyncio
 import itertools
 import json
 import os
-import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +44,7 @@ from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.interrupts import Interrupts
 from nbrunner.loop.ledger import Ledger, Listener
 from nbrunner.loop.worker import Worker
+from nbrunner.presence import cell_name, is_headless
 from nbrunner.publisher import caught_displays
 from nbrunner.replay import Cassette, connect, play
 from nbrunner.replay.client import source_of
@@ -94,6 +94,9 @@ class Run:
         system: The system prompt: a str or a list of text blocks.
         max_iterations: How many replies one start asks for at most.
         stream: Whether replies are streamed.
+        hold: Stay open at the end, in the thread and in the panel, until someone
+            calls `stop()`: a message sent meanwhile takes the run further. Ignored
+            in a kernel that nobody sits at (nbclient, papermill).
         hold_on_failure: Wait for `retry()` or `stop()` after a request that failed
             and may succeed when sent again, instead of ending.
         sdk_texts: Send Claude the SDK's own texts for an invalid input, an unknown
@@ -119,6 +122,7 @@ class Run:
         system: Any = None,
         max_iterations: int | None = None,
         stream: bool = True,
+        hold: bool = False,
         hold_on_failure: bool = False,
         sdk_texts: bool = False,
         name: str = "run",
@@ -143,6 +147,7 @@ class Run:
         )
         self._inbox = Inbox()
         self._worker: Worker | None = None
+        self._hold = hold
         self._driving: dict[str, Any] = {
             "stream": stream,
             "max_iterations": max_iterations,
@@ -175,7 +180,10 @@ class Run:
 
     @property
     def stopped_by(self) -> str | None:
-        """Why the run ended (`end_turn`, `max_iterations`, `person`, `error`, ...)."""
+        """Why the run ended (`end_turn`, `max_iterations`, `person`, `error`, ...).
+
+        While it is held open at its end this is known already.
+        """
         return self.transcript.stopped_by
 
     @property
@@ -200,8 +208,11 @@ class Run:
 
     # -- running ---------------------------------------------------------------
 
-    def start(self) -> Run:
+    def start(self, *, then: Callable[[], object] | None = None) -> Run:
         """Run the loop in a thread of its own, or go on where it ended.
+
+        Args:
+            then: Called once when the run has ended, in the thread that ended it.
 
         Raises:
             UsageError: The run is at work already.
@@ -220,11 +231,14 @@ class Run:
                     client=self._client,
                     tools=self._tools,
                     source=self.source,
-                    frame_name=_cell_name,
+                    frame_name=cell_name,
                     caught_displays=caught_displays,
+                    hold=self._hold and not is_headless(),
                     **self._driving,
                 )
             )
+            if then is not None:
+                self._worker.when_finished(then)
             self._worker.start()
         return self
 
@@ -418,16 +432,3 @@ def _messages_of(given: str | Iterable[Any]) -> list[Message]:
                 'content, {"role": "user", "content": "..."}.'
             )
     return messages
-
-
-def _cell_name(filename: str) -> str | None:
-    """How a notebook calls the cell that a code file holds: `In[3]`."""
-    if "IPython" not in sys.modules:
-        return None
-    from IPython import get_ipython  # noqa: PLC0415 - only where it is loaded
-
-    shell = get_ipython()
-    if shell is None:
-        return None
-    named = shell.compile.format_code_name(filename)
-    return named[1] if named and named[0] == "Cell" else None

@@ -245,6 +245,17 @@ class ResultsFinished(Value):
     message: Message
 
 
+class RunHeld(Value):
+    """The run is at its end, and is held open for a follow-up until a person ends it.
+
+    Attributes:
+        stopped_by: Why it would have ended, and will have if nothing follows.
+    """
+
+    kind: Literal["run_held"] = "run_held"
+    stopped_by: StoppedBy
+
+
 class RunFinished(Value):
     """The loop ended; the conversation can go on."""
 
@@ -270,6 +281,7 @@ Event: TypeAlias = Annotated[
     | CallDisplayed
     | CallFinished
     | ResultsFinished
+    | RunHeld
     | RunFinished,
     Field(discriminator="kind"),
 ]

@@ -54,8 +54,15 @@ def _(event: events.Halted, transcript: Transcript) -> Transcript:
 
 
 @_fold.register
+def _(event: events.RunHeld, transcript: Transcript) -> Transcript:
+    asked = _still_asked(transcript)
+    return _with(transcript, status="held", stopped_by=event.stopped_by, asked=asked)
+
+
+@_fold.register
 def _(_: events.Resumed, transcript: Transcript) -> Transcript:
-    return _with(transcript, status="running", asked=_still_asked(transcript))
+    asked = _still_asked(transcript)
+    return _with(transcript, status="running", stopped_by=None, asked=asked)
 
 
 @_fold.register

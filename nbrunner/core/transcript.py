@@ -21,7 +21,9 @@ from nbrunner.core.request import (
 from nbrunner.core.usage import Usage
 
 CallStatus: TypeAlias = Literal["proposed", "running"] | Outcome
-RunStatus: TypeAlias = Literal["ready", "running", "paused", "failed", "finished"]
+RunStatus: TypeAlias = Literal[
+    "ready", "running", "paused", "failed", "held", "finished"
+]
 
 SENT_BACK = ("pause_turn", "compaction")
 """The stop reasons after which the API goes on with the reply as it is: nothing may
@@ -133,7 +135,8 @@ class Transcript(Value):
         waiting: The person's messages that have not gone out yet.
         asked: Commands that wait for a safe point.
         refused: The reason of the last refusal, until something else happens.
-        stopped_by: Why the run ended; None while it goes on.
+        stopped_by: Why the run ended, or would have if it were not held open; None
+            while it goes on.
     """
 
     settings: Settings

@@ -71,6 +71,25 @@ class Controls:
                 raise StopAsked
         self._pen.write(Resumed())
 
+    def hold(self) -> None:
+        """Wait at the end of a run until a message or `resume()` takes it further.
+
+        Raises:
+            StopAsked: Someone has finished it.
+        """
+        goes_on = False
+        while not goes_on:
+            self._inbox.wait(unless=lambda: self._pen.is_taken)
+            with self._pen.held():
+                commands = self._inbox.take()
+                for command, by in commands:
+                    self._obey(command, by)
+                resumed = any(isinstance(it, Resume | Step) for it, _ in commands)
+                goes_on = resumed or bool(self._pen.transcript.outgoing)
+            if self.stopping:
+                raise StopAsked
+        self._pen.write(Resumed())
+
     def step_done(self) -> None:
         """An iteration is over: halt before the next, if one step was asked for."""
         if self._stepping:

@@ -22,6 +22,7 @@ from nbrunner.core.events import (
     RequestFailed,
     ResultsFinished,
     RunFinished,
+    RunHeld,
     RunStarted,
     Source,
 )
@@ -59,6 +60,7 @@ class Driver:
         source: Source,
         stream: bool,
         max_iterations: int | None,
+        hold: bool,
         hold_on_failure: bool,
         sdk_texts: bool,
         frame_name: FrameName,
@@ -73,7 +75,7 @@ class Driver:
         self._client, self._tools = client, tools
         self._source: Source = source
         self._stream, self._max_iterations = stream, max_iterations
-        self._hold_on_failure = hold_on_failure
+        self._hold, self._hold_on_failure = hold, hold_on_failure
         self._exchange: Exchange | None = None
         self._started = 0
         self._gates = tools.gated(self)
@@ -114,7 +116,9 @@ class Driver:
 
         def last_words() -> list[Event]:
             self._controls.close()
-            return closing_events(self._transcript, stopped_by)
+            # A run that is held open has its reason already.
+            reason = self._transcript.stopped_by or stopped_by
+            return closing_events(self._transcript, reason)
 
         self._pen.take(last_words)
         self._controls.wake()
@@ -126,13 +130,29 @@ class Driver:
 
     def _has_ended(self) -> bool:
         """Wait while paused; end the run if there is nothing more to do."""
-        self._controls.safe_point()
-        # One act: a message is either seen here, or asked of a run that has ended.
-        with self._pen.held():
-            reason = self._reason_to_end(self._transcript)
-            if reason is not None:
+        while True:
+            self._controls.safe_point()
+            # One act: a message is either seen here, or asked of a run that has ended.
+            with self._pen.held():
+                reason = self._reason_to_end(self._transcript)
+                if reason is None:
+                    return False
+                if not self._hold:
+                    self._finish(reason)
+                    return True
+                self._pen.write(RunHeld(stopped_by=reason))
+            if not self._is_taken_further():
                 self._finish(reason)
-            return reason is not None
+                return True
+
+    def _is_taken_further(self) -> bool:
+        """Whether someone takes the run further that is held open at its end."""
+        try:
+            self._controls.hold()
+        except StopAsked:
+            return False
+        self._started = 0  # what follows has the limit of a new start
+        return True
 
     def _reason_to_end(self, transcript: Transcript) -> str | None:
         last = transcript.last

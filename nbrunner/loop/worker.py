@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import logging
 import math
 import threading
 import time
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nbrunner.loop.driver import Driver
+
+logger = logging.getLogger(__name__)
 
 _HEARTBEAT_S = 0.2
 """How soon a wait notices an interrupt, at the latest."""
@@ -78,8 +81,16 @@ class Worker:
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(ended.set)
 
-        self._when_finished(tell)
+        self.when_finished(tell)
         await ended.wait()
+
+    def when_finished(self, callback: Callable[[], object]) -> None:
+        """Call back once the run has ended, in the thread that ends it."""
+        with self._lock:
+            if self.is_running:
+                self._callbacks.append(callback)
+                return
+        callback()
 
     def _work(self) -> None:
         try:
@@ -94,11 +105,8 @@ class Worker:
             self._finished.set()
             callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
-            callback()
-
-    def _when_finished(self, callback: Callable[[], object]) -> None:
-        with self._lock:
-            if self.is_running:
-                self._callbacks.append(callback)
-                return
-        callback()
+            try:
+                callback()
+            except Exception:
+                # The others wait for the end too, and would wait for ever.
+                logger.exception("what was to follow the run failed")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 from typing import TYPE_CHECKING, Any
 
 from IPython.display import display
 
 from nbrunner.core.redact import redact
 from nbrunner.errors import RunFailed
+from nbrunner.presence import someone_is_there
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from IPython.core.interactiveshell import InteractiveShell
     from IPython.display import DisplayHandle
@@ -51,39 +53,47 @@ def blocking(run: Run, shell: InteractiveShell) -> None:
     _raise_failure(run)
 
 
-def someone_is_there(shell: InteractiveShell) -> bool:
-    """Whether a person sits at a front end that can show a panel.
+def detached(run: Run) -> None:
+    """Show the panel and return; the run goes on in its thread.
 
-    nbclient, papermill and nbval say in their execute request that nobody can be
-    asked (`allow_stdin`); a terminal has no kernel at all.
+    A failed run raises nothing here, since its cell is done: the page tells of it.
     """
-    kernel = getattr(shell, "kernel", None)
-    if kernel is None:
-        return False
-    request = kernel.get_parent("shell") or {}
-    return bool(request.get("content", {}).get("allow_stdin", False))
+    close = _opened(run)
+    # Clicks end a run too: what is sent then goes to this cell all the same.
+    context = contextvars.copy_context()
+    run.start(then=lambda: context.run(close))
 
 
 @contextlib.contextmanager
 def _shown(run: Run, shell: InteractiveShell) -> Iterator[None]:
-    """Show the panel while the run goes on, and its static page in the end.
-
-    A saved widget view reads "model not found" to everyone who opens the notebook
-    later, so the page takes its place whatever happens.
-    """
+    """Show the panel while the run goes on, and its static page in the end."""
     if not someone_is_there(shell):
         try:
             yield
         finally:
             display(StaticPage(run))  # type: ignore[no-untyped-call]
         return
-    panel = run.show()
-    handle: DisplayHandle = display(panel, display_id=True)  # type: ignore[no-untyped-call]
+    close = _opened(run)
     try:
         yield
     finally:
+        close()
+
+
+def _opened(run: Run) -> Callable[[], None]:
+    """Show a live panel; returns what puts the static page in its place.
+
+    A saved widget view reads "model not found" to everyone who opens the notebook
+    later, so that has to be called whatever happens.
+    """
+    panel = run.show()
+    handle: DisplayHandle = display(panel, display_id=True)  # type: ignore[no-untyped-call]
+
+    def close() -> None:
         panel.close()
         handle.update(StaticPage(run))  # type: ignore[no-untyped-call]
+
+    return close
 
 
 def _raise_failure(run: Run) -> None:

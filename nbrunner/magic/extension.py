@@ -11,9 +11,10 @@ from traitlets import Int, Unicode
 
 from nbrunner.core.redact import redact
 from nbrunner.errors import NbrunnerError, UsageError
-from nbrunner.magic.cell import awaited, blocking, someone_is_there
+from nbrunner.magic.cell import awaited, blocking, detached
 from nbrunner.magic.compose import RUN_NAME, compose, tool_names
-from nbrunner.magic.line import USAGE, HelpAsked, parse_line
+from nbrunner.magic.line import USAGE, HelpAsked, Line, parse_line
+from nbrunner.presence import someone_is_there
 from nbrunner.run import DEFAULT_MAX_TOKENS, DEFAULT_MODEL, Run
 
 if TYPE_CHECKING:
@@ -45,12 +46,12 @@ class ToolrunMagics(Magics):
     @cell_magic
     def toolrun(self, line: str, cell: str) -> None:
         """Run a tool loop in this cell, blocking: reached only under another magic."""
-        if (run := self._compose(line, cell)) is not None:
+        if (run := self._begun(line, cell)) is not None:
             blocking(run, self._shell)
 
     async def toolrun_awaited(self, line: str, cell: str) -> None:
         """Run a tool loop in this cell and leave the kernel free to hear clicks."""
-        if (run := self._compose(line, cell)) is not None:
+        if (run := self._begun(line, cell)) is not None:
             await awaited(run, self._shell)
 
     def rewrite(self, lines: list[str]) -> list[str]:
@@ -75,8 +76,8 @@ class ToolrunMagics(Magics):
         """A cell ended."""
         self.depth = max(0, self.depth - 1)
 
-    def _compose(self, line: str, cell: str) -> Run | None:
-        """The cell's run, left in the notebook's variables; None after `--help`.
+    def _begun(self, line: str, cell: str) -> Run | None:
+        """The cell's run, in the notebook's variables, if the cell is to wait for it.
 
         Raises:
             ShellUsageError: What is wrong with the cell; IPython shows it as one line.
@@ -85,24 +86,46 @@ class ToolrunMagics(Magics):
             if not line.strip():
                 raise UsageError(self._no_arguments())
             options = parse_line(line)
-            run = compose(
-                options,
-                cell,
-                self._shell.user_ns,
-                model=self.model,
-                max_tokens=self.max_tokens,
-                max_iterations=self.max_iterations,
-                hold_on_failure=someone_is_there(self._shell),
-            )
+            run = self._composed(options, cell)
         except HelpAsked as help_:
             print(help_)  # noqa: T201 - what was asked for
             return None
         except (NbrunnerError, TypeError) as error:
             raise ShellUsageError(redact(str(error))) from None
-        if options.step and someone_is_there(self._shell):
+        is_attended = someone_is_there(self._shell)
+        if options.step and is_attended:
             run.pause()
         self._shell.user_ns.update({run.name: run, RUN_NAME: run})
+        if options.detach and is_attended:
+            detached(run)
+            return None
         return run
+
+    def _composed(self, options: Line, cell: str) -> Run:
+        """The run that a cell asks for.
+
+        Raises:
+            UsageError: It cannot be, or the last one of its name still goes on.
+        """
+        variables = self._shell.user_ns
+        name = options.name or RUN_NAME
+        last = variables.get(name)
+        if isinstance(last, Run) and last.name == name and last.is_running:
+            raise UsageError(
+                f"{name} is running already, and would go on unseen. Stop it with "
+                f"{name}.stop(), wait for it with `await {name}`, or give this run "
+                "another name."
+            )
+        return compose(
+            options,
+            cell,
+            variables,
+            model=self.model,
+            max_tokens=self.max_tokens,
+            max_iterations=self.max_iterations,
+            hold=options.hold,
+            hold_on_failure=someone_is_there(self._shell),
+        )
 
     def _no_arguments(self) -> str:
         names = tool_names(self._shell.user_ns)

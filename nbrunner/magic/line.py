@@ -37,6 +37,8 @@ class Line:
     client: str | None
     params: str | None
     step: bool
+    hold: bool
+    detach: bool
 
 
 class HelpAsked(Exception):
@@ -83,6 +85,16 @@ def _parser() -> _Parser:
     )
     add("--params", metavar="VARIABLE", help="variable with a dict of more parameters")
     add("--step", action="store_true", help="halt before each request")
+    add(
+        "--hold",
+        action="store_true",
+        help="keep the panel open at the end, for follow-ups, until you finish it",
+    )
+    add(
+        "--detach",
+        action="store_true",
+        help="return at once; the run goes on, and `await NAME` joins it",
+    )
     add("--help", "-h", action="store_true", help="show this")
     return parser
 

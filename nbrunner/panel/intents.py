@@ -133,12 +133,16 @@ _OPEN_TO = {
     "resume": ("running", "paused", "failed"),
     "pause": ("running",),
     "step": ("running", "paused", "ready"),
-    "stop": ("running", "paused", "failed"),
-    "stop_now": ("running", "paused", "failed"),
+    "stop": ("running", "paused", "failed", "held"),
+    "stop_now": ("running", "paused", "failed", "held"),
 }
 
 
-_NOW = {"ready": "not started", "failed": "waiting for you after a failure"}
+_NOW = {
+    "ready": "not started",
+    "failed": "waiting for you after a failure",
+    "held": "done and held open for you",
+}
 _ASKED = {"stop_now": "stop"}
 
 

@@ -27,7 +27,13 @@ _ITERATION = (
     events.RequestFailed,
     events.ResultsFinished,
 )
-_RUN = (events.RunStarted, events.Halted, events.Resumed, events.RunFinished)
+_RUN = (
+    events.RunStarted,
+    events.Halted,
+    events.RunHeld,
+    events.Resumed,
+    events.RunFinished,
+)
 
 
 @dataclass(slots=True)

@@ -59,9 +59,10 @@ def stylesheet() -> str:
     return resources.files("nbrunner.views").joinpath("style.css").read_text("utf-8")
 
 
-_DEAF = (
-    "This kernel hears clicks only when its cell is done. With --detach the cell "
-    "returns at once, and everything here works while the run goes on."
+DEAF = (
+    "This kernel hears clicks only when its cell is done; until then its stop button "
+    "(interrupt) ends the run. With --detach the cell returns at once, and everything "
+    "here works while the run goes on."
 )
 
 
@@ -69,7 +70,7 @@ def _root(transcript: Transcript, look: Look) -> Html:
     # What the front end fills by itself and no new rendering takes back (data-own).
     own = {"data_own": True}
     refused = h("div", class_="nbr-refused", role="alert", data_key="refused", **own)
-    deaf = h("div", _DEAF, class_="nbr-deaf", data_key="deaf", hidden=True, **own)
+    deaf = h("div", DEAF, class_="nbr-deaf", data_key="deaf", hidden=True, **own)
     parts: list[Child] = [
         bar_fragment(transcript, look),
         [refused, deaf] if look.live else None,
@@ -147,6 +148,10 @@ def _controls(transcript: Transcript, look: Look) -> list[Html]:
             names = [("Go on", "resume"), ("Step", "step"), ("Stop", "stop")]
         case "failed":
             names = [("Stop", "stop")]
+        case "held" if transcript.stopped_by == "max_iterations":
+            names = [("Go on", "resume"), ("Finish", "stop")]
+        case "held":
+            names = [("Finish", "stop")]
         case _ if transcript.stopped_by == "person":
             names = [("Go on", "resume")]
         case _:
@@ -216,6 +221,9 @@ def _withdraw(note: Note, look: Look) -> Html:
 def send_fragment(transcript: Transcript, look: Look) -> Html:
     """The box for a message to Claude, while the run can still take one."""
     over = transcript.status == "finished"
+    when = "it goes out with the next request"
+    if transcript.status == "held":
+        when = "the run goes on with it"
     return h(
         "div",
         h(
@@ -223,7 +231,7 @@ def send_fragment(transcript: Transcript, look: Look) -> Html:
             rows="1",
             class_="nbr-text",
             aria_label="message to Claude",
-            placeholder="Send a message; it goes out with the next request",
+            placeholder=f"Send a message; {when}",
         ),
         h(
             "button",

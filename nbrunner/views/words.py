@@ -283,6 +283,8 @@ def state(transcript: Transcript) -> str:
             return f"paused before request {number + 1}"
         case "failed":
             return f"request {number} failed, waiting for you"
+        case "held":
+            return f"{end_words(transcript.stopped_by)}, held open for you"
         case "finished":
             return end_words(transcript.stopped_by)
         case _ if Stop in asked:

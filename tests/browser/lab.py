@@ -53,11 +53,11 @@ SETTINGS = {
 PAGE_SCRIPT = Path(__file__).with_name("page.js")
 
 
-def write_notebook(path: Path, cells: Iterable[str]) -> Path:
-    """Write a notebook of code cells for the Python kernel of these tests."""
+def write_notebook(path: Path, cells: Iterable[str], kernel: str = "python3") -> Path:
+    """Write a notebook of code cells for a Python kernel of these tests."""
     notebook = nbformat.v4.new_notebook()
     # Without a name JupyterLab asks which kernel to start.
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    notebook.metadata["kernelspec"] = {"name": kernel, "display_name": kernel}
     notebook.cells = [nbformat.v4.new_code_cell(source) for source in cells]
     nbformat.write(notebook, path)
     return path
@@ -75,6 +75,11 @@ class Lab:
         self._folder = folder
         self._token = secrets.token_hex()
 
+    @property
+    def kernelspecs(self) -> Path:
+        """Where the server finds more kernels, by the folder of each."""
+        return self._folder / "data" / "kernels"
+
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             self._url = self._start_server(stack)
@@ -85,9 +90,23 @@ class Lab:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def open(self, name: str, app: Literal["lab", "notebook"] = "lab") -> Notebook:
-        """Open a notebook under `root` in JupyterLab or in Notebook 7."""
+    def open(
+        self,
+        name: str,
+        app: Literal["lab", "notebook"] = "lab",
+        *,
+        subshells: bool = True,
+    ) -> Notebook:
+        """Open a notebook under `root` in JupyterLab or in Notebook 7.
+
+        Without subshells the page sends what widgets say the way that it sends cells,
+        as front ends do that do not know subshells.
+        """
         self._setting("apputils-extension/themes").unlink(missing_ok=True)
+        setting = self._setting("apputils-extension/kernels-settings")
+        setting.unlink(missing_ok=True)
+        if not subshells:
+            setting.write_text(json.dumps({"commsOverSubshells": "disabled"}))
         notebook = Notebook(self._context.new_page(), self.root / name)
         notebook.page.goto(self._url + PAGES[app].format(name))
         notebook.wait_connected()

@@ -44,12 +44,22 @@ CELL = f"{TOOLRUN}\nWhat's the weather like in Paris?"
 class Steered:
     """A notebook whose second cell runs a tool loop; `get_weather` waits for a gate."""
 
-    def __init__(self, lab: Lab, name: str, replies: str, *after: str) -> None:
+    def __init__(
+        self,
+        lab: Lab,
+        name: str,
+        replies: str,
+        *after: str,
+        options: str = "",
+        kernel: str = "python3",
+    ) -> None:
         self.name = f"{name}.ipynb"
         self.gate = lab.root / "gate"
         self.gate.unlink(missing_ok=True)
         setup = f"{SETUP}\nreplies = replay.play(script({replies}))"
-        write_notebook(lab.root / self.name, [setup, CELL, *after])
+        first_line, message = CELL.split("\n")
+        cell = f"{first_line} {options}\n{message}" if options else CELL
+        write_notebook(lab.root / self.name, [setup, cell, *after], kernel)
 
     def opens_the_gate(self) -> None:
         """Let `get_weather` return."""

@@ -95,6 +95,27 @@ def test_a_step_waits_for_nobody(execute: Execute) -> None:
     assert "done" in done.cells[1].outputs[0].data["text/plain"]
 
 
+@pytest.mark.parametrize("option", ["--hold", "--detach"])
+def test_what_needs_a_person_is_ignored_where_nobody_is(option: str) -> None:
+    cell = CELL.replace("weather ", f"weather {option} ", 1)
+    notebook = notebook_of(SETUP, cell, "print(weather.is_running)")
+    NotebookClient(notebook, timeout=60).execute()
+    (output,) = notebook.cells[1].outputs
+    assert "nbr-static" in output.data["text/html"]
+    assert notebook.cells[2].outputs[0].text == "False\n"
+
+
+def test_a_held_run_from_python_hangs_nowhere() -> None:
+    held = (
+        "from nbrunner import Run\n"
+        "run = Run(client=replies, messages='Hi', hold=True)\n"
+        "print((await run).status)"
+    )
+    notebook = notebook_of(SETUP, held)
+    NotebookClient(notebook, timeout=60).execute()
+    assert notebook.cells[1].outputs[0].text == "finished\n"
+
+
 def test_a_failed_request_waits_for_nobody_and_is_retried_by_the_next_cell() -> None:
     failing = "replies = replay.play(script(replay.fail(529), say('It is sunny.')))"
     retried = "weather.retry(); print((await weather).stopped_by)"

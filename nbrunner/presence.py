@@ -1,0 +1,50 @@
+"""Where a run is at home: which shell it runs under, and whether a person is there.
+
+Used by `Run` and the magic; IPython is asked only where it is loaded already.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+
+def current_shell() -> InteractiveShell | None:
+    """The IPython shell of this process, if there is one."""
+    if "IPython" not in sys.modules:
+        return None
+    from IPython import get_ipython  # noqa: PLC0415 - only where it is loaded
+
+    shell: InteractiveShell | None = get_ipython()
+    return shell
+
+
+def someone_is_there(shell: Any) -> bool:
+    """Whether a person sits at a front end that can show a panel.
+
+    nbclient, papermill and nbval say in their execute request that nobody can be
+    asked (`allow_stdin`); a terminal has no kernel at all.
+    """
+    kernel = getattr(shell, "kernel", None)
+    if kernel is None:
+        return False
+    request = kernel.get_parent("shell") or {}
+    return bool(request.get("content", {}).get("allow_stdin", False))
+
+
+def is_headless() -> bool:
+    """Whether this is a kernel with nobody at it: waiting for a person would hang."""
+    shell = current_shell()
+    return hasattr(shell, "kernel") and not someone_is_there(shell)
+
+
+def cell_name(filename: str) -> str | None:
+    """How a notebook calls the cell that a code file holds: `In[3]`."""
+    shell = current_shell()
+    if shell is None:
+        return None
+    named = shell.compile.format_code_name(filename)
+    return named[1] if named and named[0] == "Cell" else None

@@ -163,7 +163,7 @@ def _refusal(transcript: Transcript) -> Html | None:
     if transcript.refused is None:
         return None
     asked, reason = transcript.refused
-    if isinstance(asked, ToggleCache) and transcript.find_call(asked.call_id):
+    if isinstance(asked, ToggleCache) and transcript.find_call(asked.place):
         return None
     return h("span", reason, class_="nbr-refused", role="alert")
 

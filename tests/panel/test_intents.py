@@ -98,7 +98,7 @@ def test_a_toggle_becomes_an_edit() -> None:
         {"intent": "PAUSE"},
         {"intent": "start"},
         {"intent": "__class__"},
-        {"intent": "submit", "edit": {"kind": "toggle_cache", "call_id": "x"}},
+        {"intent": "submit", "edit": {"kind": "toggle_cache", "place": "x"}},
         {"intent": "pause", "by": "code"},
         {"intent": "pause", "text": "x"},
         {"intent": "send"},
@@ -166,3 +166,10 @@ def test_a_message_that_went_out_cannot_be_withdrawn() -> None:
 def test_an_unknown_call_cannot_be_marked() -> None:
     said = refusal({"intent": "toggle_cache", "call": "toolu_99"})
     assert said == "That call is no longer part of the conversation."
+
+
+def test_a_toggle_says_how_long_its_mark_lasts() -> None:
+    click = {"intent": "toggle_cache", "call": "toolu_01", "ttl": "1h"}
+    assert asked(click) == [("submit", (ToggleCache("toolu_01", "1h"),), BY)]
+    with pytest.raises(IntentRefused):
+        read_intent({**click, "ttl": "2h"})

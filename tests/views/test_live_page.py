@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Pause, Retry, Stop, Submit
 from nbrunner.core.edits import ToggleCache
 from nbrunner.core.events import Failure, Note
@@ -131,7 +132,7 @@ def test_the_toggle_says_what_it_does_and_how_python_says_it() -> None:
 
 
 def test_a_mark_is_shown_at_its_call_and_on_its_iteration() -> None:
-    page = changed(finished(*WEATHER).transcript, marks=("toolu_01",))
+    page = changed(finished(*WEATHER).transcript, marks=(Mark("toolu_01"),))
     pressed = [g["aria-pressed"] for _, g in page.elements if "aria-pressed" in g]
     assert pressed == ["true"]
     for words in ("cached to here", "cache 5 min", "1 of 4 marks"):
@@ -161,7 +162,7 @@ def test_any_other_refusal_is_shown_in_the_bar(asked: Any) -> None:
 
 def test_with_all_marks_set_the_toggle_says_so_beforehand() -> None:
     calls = [use("get_weather", location=f"city {n}") for n in range(5)]
-    marks = ("toolu_01", "toolu_02", "toolu_03", "toolu_04")
+    marks = tuple(Mark(f"toolu_0{number}") for number in range(1, 5))
     page = changed(finished(calls, "Done.").transcript, marks=marks)
     titles = [g.get("title") for _, g in page.elements if "aria-pressed" in g]
     full = "All four marks are set: take one off first."

@@ -18,7 +18,7 @@ VOID = {"br", "hr"}
 PLAIN_ATTRIBUTES = {
     *("class", "open", "role", "title", "type", "rows", "placeholder", "hidden"),
     *("aria-label", "aria-pressed", "data-key", "data-intent", "data-call"),
-    *("data-note", "data-lm-suppress-shortcuts"),
+    *("data-note", "data-ttl", "data-lm-suppress-shortcuts"),
 }
 MARKDOWN_ATTRIBUTES = {
     "a": {"href", "target", "rel"},

@@ -129,6 +129,31 @@ class EditRefused(NbrunnerError):
         )
 
     @classmethod
+    def nothing_there(cls, place: str, why: str) -> EditRefused:
+        """What the place names is not there."""
+        return cls(
+            f"{place} cannot carry a cache mark: {why}. Name system, tools, request, "
+            "results, messages[I].content[J] or the id of a tool call."
+        )
+
+    @classmethod
+    def unmarkable(cls, place: str, kind: str) -> EditRefused:
+        """The API takes no mark on such a block."""
+        return cls(
+            f"{place} is {kind}, and the API takes no cache mark on one. Mark the "
+            "block before it or behind it."
+        )
+
+    @classmethod
+    def longer_behind_shorter(cls, path: str) -> EditRefused:
+        """The API wants the marks that last longer first."""
+        return cls(
+            f"The 1-hour cache mark at {path} would stand behind a 5-minute one, and "
+            "the API wants the longer ones first. Make the earlier ones 1 hour too, "
+            "or take them off."
+        )
+
+    @classmethod
     def no_mark_left(cls, places: Sequence[str]) -> EditRefused:
         """All of the API's marks are taken."""
         return cls(

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from nbrunner.core.blocks import Value, tool_results
-from nbrunner.core.caching import MAX_MARKS, marked_places
+from nbrunner.core.blocks import Value, content_of, is_empty_text
+from nbrunner.core.caching import MAX_MARKS, UNMARKABLE, Mark, Ttl, too_late
+from nbrunner.core.history import survey
+from nbrunner.core.request import address_of
 from nbrunner.errors import EditRefused
 
 if TYPE_CHECKING:
@@ -17,17 +19,21 @@ if TYPE_CHECKING:
 
 
 class ToggleCache(Value):
-    """Set or take off the cache breakpoint on one tool result.
+    """Set a cache mark, change how long it lasts, or take it off.
 
     Attributes:
-        call_id: The `tool_use` id of the call whose result is meant.
+        place: `system`, `tools`, `request` (the API chooses the block), `results`
+            (the newest ones), a block such as `messages[2].content[0]`, or a
+            `tool_use` id, which means the result of that call.
+        ttl: How long it lasts. A mark that lasts as long is there: it is taken off.
     """
 
     kind: Literal["toggle_cache"] = "toggle_cache"
-    call_id: str
+    place: str
+    ttl: Ttl = "5m"
 
-    def __init__(self, call_id: str, **fields: Any) -> None:
-        super().__init__(**{"call_id": call_id, **fields})
+    def __init__(self, place: str, ttl: Ttl = "5m", **fields: Any) -> None:
+        super().__init__(**{"place": place, "ttl": ttl, **fields})
 
 
 Edit = ToggleCache
@@ -43,25 +49,47 @@ def apply(request: Request, edit: Edit, *, by: str = "person") -> Request:
             a line of Python, whose fifth mark makes the oldest give way at send.
 
     Raises:
-        EditRefused: The result is not in the conversation, or a click asked for
-            a fifth mark.
+        EditRefused: The place is not there or takes no mark, a click asked for a
+            fifth mark, or a longer mark would stand behind a shorter one.
     """
-    if edit.call_id in request.marks:
-        marks = tuple(m for m in request.marks if m != edit.call_id)
-        return request.model_copy(update={"marks": marks})
-    if edit.call_id not in _answered(request):
-        raise EditRefused.no_such_result(edit.call_id)
-    places = marked_places(request.body())
-    if by == "person" and len(places) >= MAX_MARKS:
-        raise EditRefused.no_mark_left(places)
-    return request.model_copy(update={"marks": (*request.marks, edit.call_id)})
+    others = tuple(mark for mark in request.marks if mark.place != edit.place)
+    wanted = Mark(edit.place, edit.ttl)
+    if wanted in request.marks:
+        return request.model_copy(update={"marks": others})
+    _check_place(request, edit.place)
+    edited = request.model_copy(update={"marks": (*others, wanted)})
+    before, fitted = request.fitted(), edited.fitted()
+    is_new = len(others) == len(request.marks)
+    pushes_out = by == "person" and is_new and bool(fitted.dropped)
+    # Only marks on messages give way: too many before them would be refused.
+    if pushes_out or len(fitted.marks) > max(MAX_MARKS, len(before.marks)):
+        raise EditRefused.no_mark_left([placed.path for placed in before.marks])
+    if (late := too_late(fitted.marks)) is not None:
+        raise EditRefused.longer_behind_shorter(late.path)
+    return edited
 
 
-def _answered(request: Request) -> set[str]:
-    """The ids of all calls whose results stand in the conversation."""
-    return {
-        block["tool_use_id"]
-        for message in request.messages
-        if message["role"] == "user"
-        for block in tool_results(message)
-    }
+def _check_place(request: Request, place: str) -> None:
+    """Refuse a place that is not there, or that takes no mark."""
+    if place in ("request", "results"):
+        return
+    if place == "tools":
+        if not request.settings.tools:
+            raise EditRefused.nothing_there(place, "the request has no tools")
+        return
+    if place == "system":
+        system = request.settings.system
+        blocks = content_of({"content": system or []})
+        if not blocks or is_empty_text(blocks[-1]):
+            raise EditRefused.nothing_there(place, "there is no system prompt")
+        return
+    address = address_of(place, survey(request.messages, request.known))
+    if address is None and "[" in place:
+        raise EditRefused.nothing_there(place, "the conversation has no such block")
+    if address is None:
+        raise EditRefused.no_such_result(place)
+    index, number = address
+    block = content_of(request.messages[index])[number]
+    if block.get("type") in UNMARKABLE or is_empty_text(block):
+        kind = "an empty text" if is_empty_text(block) else "a thinking block"
+        raise EditRefused.unmarkable(place, kind)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field
 
 from nbrunner.core.blocks import Block, Message, Value
+from nbrunner.core.caching import Mark
 from nbrunner.core.commands import By, Command
 from nbrunner.core.edits import Edit
 
@@ -106,7 +107,7 @@ class EditApplied(Value):
     kind: Literal["edit_applied"] = "edit_applied"
     edit: Edit
     by: By
-    marks: tuple[str, ...]
+    marks: tuple[Mark, ...]
 
 
 class EditRefused(Value):
@@ -134,12 +135,14 @@ class IterationStarted(Value):
     Attributes:
         iteration: Its index, from 0.
         notes: The person's messages that went out with it.
+        marks: Paths of the cache marks that went out with it.
         dropped_marks: Paths of the cache marks left out to keep within four.
     """
 
     kind: Literal["iteration_started"] = "iteration_started"
     iteration: int
     notes: tuple[Note, ...] = ()
+    marks: tuple[str, ...] = ()
     dropped_marks: tuple[str, ...] = ()
 
 

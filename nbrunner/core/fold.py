@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbrunner.core import commands, events
 from nbrunner.core.blocks import Block, tool_results, tool_uses
+from nbrunner.core.history import facts_of
 from nbrunner.core.transcript import Iteration, ToolCall, Transcript
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def _(event: events.IterationStarted, transcript: Transcript) -> Transcript:
         index=event.iteration,
         request=request,
         notes=(*(known[0].notes if known else ()), *event.notes),
+        marks=event.marks,
         attempts=known[0].attempts + 1 if known else 1,
         failures=known[0].failures if known else (),
         dropped_marks=event.dropped_marks,
@@ -99,6 +101,7 @@ def _(event: events.IterationStarted, transcript: Transcript) -> Transcript:
     return _with(
         transcript,
         messages=request.messages,
+        known=request.known,
         iterations=(*transcript.iterations[: event.iteration], iteration),
         waiting=tuple(n for n in transcript.waiting if n.id not in sent),
         asked=tuple(c for c in transcript.asked if c.kind not in ("retry", "resume")),
@@ -146,6 +149,7 @@ def _(event: events.ReplyFinished, transcript: Transcript) -> Transcript:
     return _with(
         finished,
         messages=(*transcript.messages, message),
+        known=(*transcript.known, facts_of(message)),
         # The SDK's runner stays in the first container too.
         container=transcript.container or container,
     )
@@ -201,7 +205,11 @@ def _(event: events.ResultsFinished, transcript: Transcript) -> Transcript:
         for call in transcript.iterations[event.iteration].tool_calls
     )
     answered = _with_iteration(transcript, event.iteration, tool_calls=calls)
-    return _with(answered, messages=(*transcript.messages, event.message))
+    return _with(
+        answered,
+        messages=(*transcript.messages, event.message),
+        known=(*transcript.known, facts_of(event.message)),
+    )
 
 
 @_fold.register

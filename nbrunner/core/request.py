@@ -7,7 +7,7 @@ square of the run (305 MB at 1,000 iterations, measured).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field, computed_field
 
@@ -20,7 +20,20 @@ from nbrunner.core.blocks import (
     is_empty_text,
     tool_uses,
 )
-from nbrunner.core.caching import MAX_MARKS, mark, marked_places, within_budget
+from nbrunner.core.caching import (
+    MAX_MARKS,
+    Mark,
+    PlacedMark,
+    Ttl,
+    block_address,
+    control,
+    mark,
+    marks_of,
+)
+from nbrunner.core.history import Facts, all_marks, facts_of, survey, within_budget
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Settings(Value):
@@ -43,6 +56,22 @@ class Settings(Value):
         return {**self.params, **body}
 
 
+class Fitted(NamedTuple):
+    """What goes out, made at send time.
+
+    Attributes:
+        body: The request body: fresh lists, with the shared blocks inside.
+        marks: The cache marks it carries, in the order the API reads.
+        dropped: The paths of the marks that gave way.
+        known: The facts of the messages in the body.
+    """
+
+    body: dict[str, Any]
+    marks: list[PlacedMark]
+    dropped: list[str]
+    known: list[Facts]
+
+
 class Request(Value):
     """A request as it stands: what is sent is `body()`, taken at send time."""
 
@@ -50,8 +79,11 @@ class Request(Value):
     messages: tuple[Any, ...] = Field(exclude=True, repr=False)
     """The conversation up to here, shared with the branch: never changed in place."""
 
-    marks: tuple[str, ...] = ()
-    """The `tool_use` ids whose results carry a breakpoint, oldest first."""
+    known: tuple[Any, ...] = Field(default=(), exclude=True, repr=False)
+    """What is known of the conversation already; it saves work and changes nothing."""
+
+    marks: tuple[Mark, ...] = ()
+    """The cache marks that were asked for, oldest first."""
 
     container: str | None = None
     """The code container of a reply, carried on as the SDK's runner does."""
@@ -64,37 +96,99 @@ class Request(Value):
 
     def body(self) -> dict[str, Any]:
         """The request body: fresh lists, with the shared blocks inside."""
-        return self.fitted()[0]
+        return self.fitted().body
 
-    def fitted(self) -> tuple[dict[str, Any], list[str]]:
-        """The body within four marks, and the paths of the marks that gave way.
+    def head(self) -> dict[str, Any]:
+        """The body without its messages, which are most of the work."""
+        head = self.settings.fields()
+        if self.container is not None:
+            head["container"] = _in_container(head.get("container"), self.container)
+        for asked in self.marks:
+            if asked.place == "request":
+                head["cache_control"] = control(asked.ttl)
+            elif asked.place in ("tools", "system") and head.get(asked.place):
+                marked = _last_marked(head[asked.place], asked.ttl)
+                head[asked.place] = marked
+        return head
+
+    def fitted(self) -> Fitted:
+        """What goes out: within four marks, and without empty texts.
 
         Code may set a fifth mark (a tool that returns marked blocks, say). The
         API would refuse the request, so the oldest mark on a message is left out
         of the sent copy; the caller shows it.
         """
-        body = self.settings.fields()
-        if self.container is not None:
-            body["container"] = _in_container(body.get("container"), self.container)
-        messages = [sent for m in self.messages if (sent := self._sent(m))]
-        elsewhere = len(marked_places({**body, "messages": []}))
-        body["messages"], dropped = within_budget(messages, MAX_MARKS - elsewhere)
-        return body, dropped
+        head = self.head()
+        free = MAX_MARKS - sum(map(len, marks_of(head)))
+        known, dropped = within_budget(self._sent(free), free)
+        body = {**head, "messages": [facts.message for facts in known]}
+        return Fitted(body, all_marks(head, known), dropped, known)
 
-    def _sent(self, message: Message) -> Message | None:
-        """The message as it goes out: marks on, empty text out; None if empty."""
-        content = message["content"]
-        if isinstance(content, str):
-            return message
-        blocks = [self._marked(block) for block in content if not is_empty_text(block)]
-        if not blocks:
-            return None
-        unchanged = list(map(id, blocks)) == list(map(id, content))
-        return message if unchanged else {**message, "content": blocks}
+    def _sent(self, free: int) -> list[Facts]:
+        """The messages as they go out: marks on, empty texts and messages out."""
+        known = survey(self.messages, self.known)
+        wanted = self._wanted(known, free)
+        return [
+            sent
+            for index, facts in enumerate(known)
+            if (
+                sent := facts
+                if index not in wanted and facts.is_sent_as_is
+                else _changed(facts, wanted.get(index, {}))
+            )
+        ]
 
-    def _marked(self, block: Block) -> Block:
-        marked = self.marks and block.get("tool_use_id") in self.marks
-        return mark(block) if marked else block
+    def _wanted(self, known: Sequence[Facts], free: int) -> dict[int, dict[int, Ttl]]:
+        """The marks that were asked for on blocks, by message and block."""
+        wanted: dict[int, dict[int, Ttl]] = {}
+        automatic: Ttl | None = None
+        for asked in self.marks:
+            if asked.place == "results":
+                automatic = asked.ttl
+            elif (address := address_of(asked.place, known)) is not None:
+                wanted.setdefault(address[0], {})[address[1]] = asked.ttl
+        if automatic is None:
+            return wanted
+        free -= sum(map(len, wanted.values()))
+        free -= sum(len(facts.marks) for facts in known)
+        for index in _with_results(known)[::-1][: max(free, 0)]:
+            number, _ = known[index].results[-1]
+            wanted.setdefault(index, {}).setdefault(number, automatic)
+        return wanted
+
+
+def address_of(place: str, known: Sequence[Facts]) -> tuple[int, int] | None:
+    """The message and the block of a place in the conversation; None if not there."""
+    address = block_address(place)
+    if address is not None:
+        index, number = address
+        is_there = index < len(known) and number < known[index].size
+        return address if is_there else None
+    for index in _with_results(known)[::-1]:
+        for number, call_id in known[index].results:
+            if call_id == place and known[index].role == "user":
+                return index, number
+    return None
+
+
+def _with_results(known: Sequence[Facts]) -> list[int]:
+    return [index for index, facts in enumerate(known) if facts.results]
+
+
+def _changed(facts: Facts, marks: dict[int, Ttl]) -> Facts | None:
+    """A message with the marks on and its empty texts out; None if it is left empty."""
+    blocks = [
+        mark(block, marks[number]) if number in marks else block
+        for number, block in enumerate(content_of(facts.message))
+        if not is_empty_text(block)
+    ]
+    return facts_of({**facts.message, "content": blocks}) if blocks else None
+
+
+def _last_marked(value: JSON, ttl: Ttl) -> list[Block]:
+    """Tools or a system prompt with a mark on the last block."""
+    blocks = [{"type": "text", "text": value}] if isinstance(value, str) else value
+    return [*blocks[:-1], mark(blocks[-1], ttl)]
 
 
 def _in_container(chosen: JSON, container: str) -> JSON:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
+from pydantic import Field
+
 from nbrunner.core.blocks import Block, Value, text_of
+from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Command
 from nbrunner.core.edits import Edit
 from nbrunner.core.events import Display, Failure, Note, Outcome, Source, StoppedBy
+from nbrunner.core.history import survey
 from nbrunner.core.request import (
     Request,
     Settings,
@@ -79,6 +83,7 @@ class Iteration(Value):
         blocks: The blocks of the reply as far as they have come.
         attempts: How often its request was sent.
         failures: The attempts that brought no whole reply, oldest first.
+        marks: Where the cache marks of its request stood, as paths.
         dropped_marks: Cache marks left out of the sent copy, as paths.
         elapsed_s: Seconds from the send to the whole reply.
     """
@@ -91,6 +96,7 @@ class Iteration(Value):
     tool_calls: tuple[ToolCall, ...] = ()
     attempts: int = 1
     failures: tuple[Failure, ...] = ()
+    marks: tuple[str, ...] = ()
     dropped_marks: tuple[str, ...] = ()
     elapsed_s: float | None = None
 
@@ -131,7 +137,8 @@ class Transcript(Value):
         settings: What the next request carries besides the conversation.
         messages: The conversation of the branch, results included.
         iterations: One per request and its reply.
-        marks: The `tool_use` ids whose results carry a cache breakpoint.
+        known: What the API's rules ask about the messages, found out once.
+        marks: The cache marks that were asked for, oldest first.
         waiting: The person's messages that have not gone out yet.
         asked: Commands that wait for a safe point.
         refused: The reason of the last refusal, until something else happens.
@@ -142,9 +149,14 @@ class Transcript(Value):
     settings: Settings
     source: Source = "live"
     messages: tuple[Any, ...] = ()
+    known: tuple[Any, ...] = Field(
+        default_factory=lambda given: survey(given["messages"]),
+        exclude=True,
+        repr=False,
+    )
     iterations: tuple[Iteration, ...] = ()
     status: RunStatus = "ready"
-    marks: tuple[str, ...] = ()
+    marks: tuple[Mark, ...] = ()
     container: str | None = None
     waiting: tuple[Note, ...] = ()
     asked: tuple[Command, ...] = ()
@@ -182,6 +194,10 @@ class Transcript(Value):
             and self.messages[-1]["role"] == "assistant"
         )
 
+    def mark_at(self, place: str) -> Mark | None:
+        """The cache mark that was asked for at a place."""
+        return next((mark for mark in self.marks if mark.place == place), None)
+
     @property
     def outgoing(self) -> tuple[Note, ...]:
         """The person's messages that can go out with the next request."""
@@ -193,9 +209,11 @@ class Transcript(Value):
         if self.last is not None and not self.is_sent_back:
             why = _CUT_OFF.format(reason=self.last.stop_reason)
             messages = with_open_calls_closed(messages, why)
+        messages = with_notes(messages, [note.text for note in notes])
         return Request(
             settings=self.settings,
-            messages=with_notes(messages, [note.text for note in notes]),
+            messages=messages,
+            known=survey(messages, self.known),
             marks=self.marks,
             container=self.container,
         )

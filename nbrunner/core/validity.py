@@ -5,104 +5,149 @@ names the iteration and the block instead, and nothing goes out.
 
 Rules by Anthropic's public documentation (tool use and prompt caching, 2026-11):
 each `tool_use` has its `tool_result` in the next user message, results come
-first, no text block is empty, at most four `cache_control` marks. The API reads
-neighbours of one role as one message, and so does this.
+first, no text block is empty, at most four `cache_control` marks, the one-hour
+ones before the others. The API reads neighbours of one role as one message, and
+so does this.
 """
 
 from __future__ import annotations
 
 from itertools import groupby
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from nbrunner.core.blocks import Block, Message, content_of, is_empty_text
-from nbrunner.core.caching import MAX_MARKS, marked_places
+from nbrunner.core.caching import MAX_MARKS, PlacedMark, too_late
+from nbrunner.core.history import Facts, all_marks, survey
 from nbrunner.errors import InvalidHistory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 Problem: TypeAlias = tuple[str, str]
 """Where something is wrong, as a path, and what."""
 
 
 class _Placed(NamedTuple):
-    """A block of the conversation, and where it stands."""
+    """A message that is not the system's, and where it stands."""
+
+    place: int
+    facts: Facts
+
+
+class _Call(NamedTuple):
+    """A call or a result: its path, the call's id, its number in what one side said."""
 
     path: str
-    role: str
-    block: Block
-
-    @property
-    def kind(self) -> str | None:
-        kind: str | None = self.block.get("type")
-        return kind
+    id: str | None
+    number: int
 
 
-def check(body: dict[str, Any], iteration: int) -> None:
+def check(body: dict[str, Any], iteration: int, known: Sequence[Facts] = ()) -> None:
     """Refuse a request body that the API would refuse.
 
     Args:
         body: The request body about to be sent.
         iteration: Its index in the run, from 0; the error counts from 1.
+        known: What is known of its messages. It saves work and is never taken on
+            trust: facts count only for the very message they were found in.
 
     Raises:
         InvalidHistory: The first rule that is broken, and where.
     """
-    problem = _problem_of_messages(body["messages"])
-    if problem is None and len(places := marked_places(body)) > MAX_MARKS:
-        problem = places[-1], f"{len(places)} cache marks, the API takes {MAX_MARKS}"
+    facts = survey(body["messages"], known)
+    problem = _problem_of_messages(facts) or _problem_of_marks(all_marks(body, facts))
     if problem is not None:
         raise InvalidHistory(iteration, *problem)
 
 
-def _problem_of_messages(messages: list[Message]) -> Problem | None:
-    blocks: list[_Placed] = []
-    for index, message in enumerate(messages):
-        path = f"messages[{index}]"
-        content = content_of(message)
-        if not content and index < len(messages) - 1:
-            return path, "a message without content"
-        for number, block in enumerate(content):
-            place = f"{path}.content[{number}]"
-            if is_empty_text(block):
-                return place, "an empty text block"
-            if message["role"] != "system":
-                blocks.append(_Placed(place, message["role"], block))
-    if not blocks:
+def _problem_of_marks(marks: list[PlacedMark]) -> Problem | None:
+    if len(marks) > MAX_MARKS:
+        return marks[-1].path, f"{len(marks)} cache marks, the API takes {MAX_MARKS}"
+    if (late := too_late(marks)) is not None:
+        return late.path, "a one-hour cache mark behind a five-minute one"
+    return None
+
+
+def _problem_of_messages(messages: Sequence[Facts]) -> Problem | None:
+    last = len(messages) - 1
+    for index, facts in enumerate(messages):
+        if facts.empty is not None:
+            return f"messages[{index}].content[{facts.empty}]", "an empty text block"
+        if not facts.size and index < last:
+            return f"messages[{index}]", "a message without content"
+    said = [
+        _Placed(index, facts)
+        for index, facts in enumerate(messages)
+        if facts.size and facts.role != "system"
+    ]
+    if not said:
         return "messages", "no message to send"
-    if blocks[0].role == "assistant" and blocks[0].kind != "compaction":
+    first = said[0].facts
+    if first.role == "assistant" and first.starts_with != "compaction":
         return "messages[0]", "the first message is the assistant's"
-    return _problem_of_calls(blocks)
+    return _problem_of_calls(said)
 
 
-def _problem_of_calls(blocks: list[_Placed]) -> Problem | None:
+def _problem_of_calls(said: list[_Placed]) -> Problem | None:
     """What is wrong with the pairs of calls and results, if anything is."""
-    calls: list[_Placed] = []
-    for _, neighbours in groupby(blocks, key=lambda placed: placed.role):
-        said = list(neighbours)
-        if (problem := _problem_of_results(said, calls)) is not None:
-            return problem
-        calls = [placed for placed in said if placed.kind == "tool_use"]
-    return _unanswered(calls, []) if calls else None
+    asked: list[_Placed] = []
+    for _, neighbours in groupby(said, key=lambda placed: placed.facts.role):
+        side = list(neighbours)
+        if not _answers(side, asked):
+            problem = _problem_of_results(side, list(_calls(asked)))
+            if problem is not None:
+                return problem
+        asked = side
+    return _unanswered(list(_calls(asked)), [])
 
 
-def _problem_of_results(said: list[_Placed], calls: list[_Placed]) -> Problem | None:
+def _answers(side: list[_Placed], asked: list[_Placed]) -> bool:
+    """Whether a side answers in the plainest way, which nearly all do."""
+    if len(side) != 1 or len(asked) > 1:
+        return False
+    facts = side[0].facts
+    calls = asked[0].facts.calls if asked else ()
+    ids = [call_id for _, call_id in facts.results]
+    return facts.is_plain and ids == [call_id for _, call_id in calls]
+
+
+def _calls(side: list[_Placed]) -> Iterator[_Call]:
+    for index, facts in side:
+        for number, call_id in facts.calls:
+            yield _Call(f"messages[{index}].content[{number}]", call_id, number)
+
+
+def _results(side: list[_Placed]) -> Iterator[_Call]:
+    before = 0
+    for index, facts in side:
+        for number, call_id in facts.results:
+            path = f"messages[{index}].content[{number}]"
+            yield _Call(path, call_id, before + number)
+        before += facts.size
+
+
+def _problem_of_results(side: list[_Placed], calls: list[_Call]) -> Problem | None:
     """What is wrong with what one side said, given the calls it has to answer."""
-    results = [placed for placed in said if placed.kind == "tool_result"]
-    answered = [placed.block.get("tool_use_id") for placed in results]
+    results = list(_results(side))
+    answered = [result.id for result in results]
     if (problem := _unanswered(calls, answered)) is not None:
         return problem
-    expected = [call.block.get("id") for call in calls]
-    for number, (result, call_id) in enumerate(zip(results, answered, strict=True)):
-        if call_id not in expected:
-            return result.path, f"a tool_result for {call_id}, which no call before has"
-        if call_id in answered[:number]:
-            return result.path, f"a second tool_result for {call_id}"
-        if result is not said[number]:
+    expected = [call.id for call in calls]
+    for place, result in enumerate(results):
+        if result.id not in expected:
+            return (
+                result.path,
+                f"a tool_result for {result.id}, which no call before has",
+            )
+        if result.id in answered[:place]:
+            return result.path, f"a second tool_result for {result.id}"
+        if result.number != place:
             return result.path, "a tool_result behind another block"
     return None
 
 
-def _unanswered(calls: list[_Placed], answered: list[str | None]) -> Problem | None:
-    missing = [call for call in calls if call.block.get("id") not in answered]
+def _unanswered(calls: list[_Call], answered: list[str | None]) -> Problem | None:
+    missing = [call for call in calls if call.id not in answered]
     if not missing:
         return None
-    ids = ", ".join(str(call.block.get("id")) for call in missing)
+    ids = ", ".join(str(call.id) for call in missing)
     return missing[0].path, f"no tool_result for {ids}"

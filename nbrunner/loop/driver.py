@@ -38,6 +38,7 @@ from nbrunner.loop.ledger import Ledger, Pen
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Message
+    from nbrunner.core.request import Fitted
     from nbrunner.core.transcript import Iteration, Transcript
     from nbrunner.loop.inbox import Inbox
     from nbrunner.loop.tracebacks import FrameName
@@ -169,10 +170,10 @@ class Driver:
         return None
 
     def _iterate(self) -> None:
-        body = self._begin_iteration()
+        fitted = self._begin_iteration()
         try:
-            check(body, self.iteration)
-            reply = self._read(body)
+            check(fitted.body, self.iteration, fitted.known)
+            reply = self._read(fitted.body)
         except InvalidHistory as error:
             advice = "Mend the conversation; nothing was sent."
             self._fail(Failure(kind="history", message=str(error), advice=advice))
@@ -188,22 +189,23 @@ class Driver:
             if self._exchange is not None:
                 self._exchange.close()
 
-    def _begin_iteration(self) -> dict[str, Any]:
-        """Write that the next request goes out, or the last again; its body."""
+    def _begin_iteration(self) -> Fitted:
+        """Write that the next request goes out, or the last again; what it is."""
         with self._pen.held():
             transcript = self._transcript
             again = transcript.last is not None and transcript.last.reply is None
             self.iteration = len(transcript.iterations) - again
             self._started += not again
-            body, dropped = transcript.next_request(transcript.outgoing).fitted()
+            fitted = transcript.next_request(transcript.outgoing).fitted()
             self._pen.write(
                 IterationStarted(
                     iteration=self.iteration,
                     notes=transcript.outgoing,
-                    dropped_marks=tuple(dropped),
+                    marks=tuple(placed.path for placed in fitted.marks),
+                    dropped_marks=tuple(fitted.dropped),
                 )
             )
-        return body
+        return fitted
 
     def _read(self, body: dict[str, Any]) -> Message:
         started = time.perf_counter()

@@ -89,6 +89,7 @@ class Feed:
             transcript = self._run.transcript
             self._frame = self._framing(transcript)
             self._standing = Standing.of(transcript)
+            self._look = replace(self._look, marks=self._standing.count)
             self._remember(transcript)
             content = panel_content(
                 transcript, name=self._look.name, whole=self._look.whole
@@ -105,6 +106,7 @@ class Feed:
             if not all(isinstance(event, events.BlockGrew) for event in noted):
                 touched.calls |= self._changed_standing(transcript)
             # A fragment can be touched twice; it is sent once.
+            self._look = replace(self._look, marks=self._standing.count)
             changes = {c["key"]: c for c in self._changes(transcript, touched)}
             if changes:
                 self._tell({"op": "patch", "changes": list(changes.values())})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
 from pydantic import Field, TypeAdapter, ValidationError
 
 from nbrunner.core.blocks import Value
+from nbrunner.core.caching import Ttl
 from nbrunner.core.edits import Edit, ToggleCache
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class ToggleCacheMark(Value):
 
     intent: Literal["toggle_cache"]
     call: str
+    ttl: Ttl = "5m"
 
 
 class ShowAll(Value):
@@ -124,7 +126,7 @@ def obey(intent: Intent, run: Steered) -> None:
         case ToggleCacheMark():
             if run.transcript.find_call(intent.call) is None:
                 raise IntentRefused("That call is no longer part of the conversation.")
-            run.submit(ToggleCache(intent.call), by="person")
+            run.submit(ToggleCache(intent.call, intent.ttl), by="person")
         case Control():
             _control(intent.intent, run)
 

@@ -5,7 +5,8 @@
  * Messages in:  {op: "snapshot", seq, html, answers}
  *               {op: "patch", seq, changes: [{key, html, into?} | {key, text}]}
  *               {op: "refused", seq, reason}
- * Messages out: {op: "hello"}, or an intent: {intent, call?, note?, part?, text?}
+ * Messages out: {op: "hello"}, or an intent:
+ *               {intent, call?, ttl?, note?, part?, text?}
  *
  * @typedef {{key: string, html?: string, into?: string, text?: string}} Change
  * @typedef {{op: string, seq: number, html?: string, answers?: boolean,
@@ -256,12 +257,13 @@ class View {
 
   /** @param {HTMLButtonElement} button */
   act(button) {
-    const { intent, call, note, part } = button.dataset;
+    const { intent, call, note, part, ttl } = button.dataset;
     /** @type {Record<string, string>} */
     const message = { intent };
     if (call) message.call = call;
     if (note) message.note = note;
     if (part) message.part = part;
+    if (ttl) message.ttl = ttl;
     const box = this.el.querySelector("textarea");
     if (intent === "send") {
       if (!box.value.trim()) return;

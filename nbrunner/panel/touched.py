@@ -86,14 +86,15 @@ class Standing:
     @classmethod
     def of(cls, transcript: Transcript) -> Standing:
         """How the calls of a transcript stand."""
-        said = {(call_id, "marked") for call_id in transcript.marks}
+        said: set[tuple[str, str]] = set()
+        said.update((mark.place, mark.ttl) for mark in transcript.marks)
         for command in transcript.asked:
             if isinstance(command, Submit):
-                said.add((command.edit.call_id, "waits"))
+                said.add((command.edit.place, "waits"))
         if transcript.refused is not None:
             refused, reason = transcript.refused
             if isinstance(refused, ToggleCache):
-                said.add((refused.call_id, reason))
+                said.add((refused.place, reason))
         return cls(marks_words(transcript), frozenset(said))
 
     def changed(self, now: Standing, transcript: Transcript) -> set[tuple[int, str]]:

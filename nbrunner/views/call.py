@@ -16,6 +16,7 @@ from nbrunner.views.json_tree import json_fragment
 from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
 
 if TYPE_CHECKING:
+    from nbrunner.core.caching import Ttl
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
 
 
@@ -80,11 +81,18 @@ def _summary(
             chip(label, tone),
             h("code", call.name, "(", named, ")", class_="nbr-sig"),
             h("span", class_="nbr-grow"),
-            chip("cache 5 min", "mark") if call.id in transcript.marks else None,
+            _mark_chip(transcript, call),
             clock() if look.live and call.status == "running" else None,
             h("span", " · ".join(fact for fact in facts if fact), class_="nbr-num"),
         ),
     )
+
+
+def _mark_chip(transcript: Transcript, call: ToolCall) -> Html | None:
+    marked = transcript.mark_at(call.id)
+    if marked is None:
+        return None
+    return chip("cache 5 min" if marked.ttl == "5m" else "cache 1 h", "mark")
 
 
 def _asked_and_told(
@@ -154,28 +162,47 @@ def _remark(text: str | None) -> Html | None:
     return h("span", text, class_="nbr-remark") if text else None
 
 
+_FULL = "All four marks are set: take one off first."
+
+
+def _toggle_line(call: ToolCall, look: Look, ttl: Ttl) -> str:
+    lasting = "" if ttl == "5m" else f', ttl="{ttl}"'
+    return f"{look.name}.submit(ToggleCache({json.dumps(call.id)}{lasting}))"
+
+
 def _cache_toggle(transcript: Transcript, call: ToolCall, look: Look) -> list[Html]:
-    marked = call.id in transcript.marks
-    waits = Submit(edit=ToggleCache(call.id)) in transcript.asked
-    words_ = words.marks_words(transcript)
-    full = not marked and words_.startswith(str(MAX_MARKS))
+    marked = transcript.mark_at(call.id)
+    waits = any(
+        isinstance(command, Submit) and command.edit.place == call.id
+        for command in transcript.asked
+    )
+    full = marked is None and look.marks.startswith(str(MAX_MARKS))
+    lasting: list[tuple[Ttl, str, str]] = [
+        ("5m", "Cache mark", "cache mark"),
+        ("1h", "1 h", "1-hour cache mark"),
+    ]
     return [
-        h(
-            "button",
-            "Cache mark",
-            type="button",
-            class_="nbr-button nbr-on" if marked else "nbr-button nbr-quiet",
-            data_intent="toggle_cache",
-            data_call=call.id,
-            aria_pressed="true" if marked else "false",
-            aria_label=f"cache mark on the result of {call.name}",
-            title="All four marks are set: take one off first." if full else None,
+        *(
+            h(
+                "button",
+                label,
+                type="button",
+                class_=f"nbr-button {'nbr-on' if is_on else 'nbr-quiet'}",
+                data_intent="toggle_cache",
+                data_call=call.id,
+                data_ttl=ttl,
+                aria_pressed="true" if is_on else "false",
+                aria_label=f"{what} on the result of {call.name}",
+                title=_FULL if full else f"in Python: {_toggle_line(call, look, ttl)}",
+            )
+            for ttl, label, what in lasting
+            for is_on in [marked is not None and marked.ttl == ttl]
         ),
-        h("span", words_, class_="nbr-num"),
+        h("span", look.marks, class_="nbr-num"),
         *([chip("waits for the next safe point", "warn")] if waits else []),
         h(
             "code",
-            f"{look.name}.submit(ToggleCache({json.dumps(call.id)}))",
+            _toggle_line(call, look, "5m" if marked is None else marked.ttl),
             class_="nbr-py",
         ),
     ]
@@ -185,6 +212,6 @@ def _refusal(transcript: Transcript, call: ToolCall) -> Html | None:
     if transcript.refused is None:
         return None
     edit, reason = transcript.refused
-    if isinstance(edit, ToggleCache) and edit.call_id == call.id:
+    if isinstance(edit, ToggleCache) and edit.place == call.id:
         return h("span", reason, class_="nbr-refused", role="alert")
     return None

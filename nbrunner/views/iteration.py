@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.blocks import content_of
-from nbrunner.core.caching import MAX_MARKS, marked_places
+from nbrunner.core.caching import MAX_MARKS
 from nbrunner.views import words
 from nbrunner.views.content import content_block, is_text
 from nbrunner.views.html import Child, Html, h, spaced
@@ -64,7 +64,7 @@ def summary_fragment(transcript: Transcript, index: int, look: Look) -> Html:
     """The one line of an iteration."""
     iteration = transcript.iterations[index]
     errors = sum(_fate(call) == " failed" for call in iteration.tool_calls)
-    cached = any(call.id in transcript.marks for call in iteration.tool_calls)
+    cached = any(transcript.mark_at(call.id) for call in iteration.tool_calls)
     return h(
         "summary",
         spaced(
@@ -121,8 +121,7 @@ def _numbers(transcript: Transcript, iteration: Iteration) -> str:
 def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
     """What went out, in a line, with the settings one click away."""
     request = iteration.request
-    body = request.body()
-    marks = len(marked_places(body))
+    marks = len(iteration.marks)
     facts = [
         f"request {iteration.index + 1}",
         words.count(request.position, "message"),
@@ -130,7 +129,7 @@ def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
         f"{marks} of {MAX_MARKS} cache marks" if marks else None,
     ]
     new = _new_messages(iteration)
-    settings = {key: value for key, value in body.items() if key != "messages"}
+    settings = request.head()
     if is_lasting(transcript, look):
         new, settings = words.without_ids(new), words.without_ids(settings)
     return h(

@@ -23,11 +23,14 @@ class Look:
         name: What the run is called in lines of Python.
         live: Whether controls are shown; a static page has none.
         whole: The parts that a person asked to see whole.
+        marks: How many cache marks the next request sets, in words. Counted once for
+            all the calls that say it: counting goes through the whole conversation.
     """
 
     name: str
     live: bool
     whole: frozenset[str] = frozenset()
+    marks: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

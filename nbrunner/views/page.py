@@ -50,7 +50,9 @@ def panel_content(
         name: What the run is called.
         whole: The parts that a person asked to see whole.
     """
-    return _root(transcript, Look(name=name, live=True, whole=whole))
+    marks = words.marks_words(transcript)
+    look = Look(name=name, live=True, whole=whole, marks=marks)
+    return _root(transcript, look)
 
 
 @cache
@@ -185,7 +187,7 @@ def _refusal(transcript: Transcript) -> Html | None:
     if transcript.refused is None:
         return None
     asked, reason = transcript.refused
-    if isinstance(asked, ToggleCache) and transcript.find_call(asked.call_id):
+    if isinstance(asked, ToggleCache) and transcript.find_call(asked.place):
         return None
     return h("span", reason, class_="nbr-refused", role="alert")
 

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.blocks import text_of
-from nbrunner.core.caching import MAX_MARKS, marked_places
+from nbrunner.core.caching import MAX_MARKS
 from nbrunner.core.commands import Pause, Resume, Step, Stop
 from nbrunner.core.redact import redact_json
 from nbrunner.views.fields import at, decoded_size, text_at
@@ -320,7 +320,7 @@ def end_words(stopped_by: str | None) -> str:
 
 def marks_words(transcript: Transcript) -> str:
     """How many of the API's cache marks the next request sets."""
-    used = len(marked_places(transcript.next_request().body()))
+    used = len(transcript.next_request().fitted().marks)
     return f"{used} of {MAX_MARKS} marks"
 
 

@@ -1,13 +1,24 @@
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbrunner.core.caching import MAX_MARKS, mark, marked_places, within_budget
+from nbrunner.core.caching import MAX_MARKS, mark
+from nbrunner.core.history import all_marks, survey, within_budget
 from tests.core.values import MARK, frozen, marked_messages, result, text
 from tests.loop.api_rules import marks
+
+
+def budgeted(messages: list[Any], free: int) -> tuple[list[Any], list[str]]:
+    kept, dropped = within_budget(survey(messages), free)
+    return [facts.message for facts in kept], dropped
+
+
+def places(body: dict[str, Any]) -> list[str]:
+    return [m.path for m in all_marks(body, survey(body["messages"]))]
 
 
 @given(marked_messages(), st.integers(-2, 5))
@@ -15,7 +26,7 @@ def test_within_the_budget_no_more_marks_are_left_than_it_has(
     messages: list[Any], free: int
 ) -> None:
     before = frozen(messages)
-    kept, dropped = within_budget(messages, free)
+    kept, dropped = budgeted(messages, free)
     left = marks(kept)
     assert len(left) == min(len(marks(messages)), max(free, 0))
     assert len(left) + len(dropped) == len(marks(messages))
@@ -26,17 +37,17 @@ def test_within_the_budget_no_more_marks_are_left_than_it_has(
 def test_the_oldest_marks_give_way_and_nothing_else_is_lost(
     messages: list[Any], free: int
 ) -> None:
-    kept, dropped = within_budget(messages, free)
-    places = marked_places({"messages": messages})
-    assert dropped == places[: len(dropped)]
-    assert marked_places({"messages": kept}) == places[len(dropped) :]
+    kept, dropped = budgeted(messages, free)
+    found = places({"messages": messages})
+    assert dropped == found[: len(dropped)]
+    assert places({"messages": kept}) == found[len(dropped) :]
     assert unmarked(kept) == unmarked(messages)
 
 
 @given(marked_messages())
 def test_what_needs_no_change_is_not_copied(messages: list[Any]) -> None:
-    kept, dropped = within_budget(messages, 99)
-    assert kept is messages
+    kept, dropped = budgeted(messages, 99)
+    assert all(map(is_, kept, messages))
     assert dropped == []
 
 
@@ -63,7 +74,7 @@ def test_marks_are_found_in_the_order_in_which_the_api_reads() -> None:
         "system": [text(), text(cache_control=MARK)],
         "tools": [{"name": "a", "cache_control": MARK}],
     }
-    assert marked_places(body) == [
+    assert places(body) == [
         "tools[0]",
         "system[1]",
         "messages[1].content[0].content[0]",

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from nbrunner.core import events
 from nbrunner.core.blocks import Value
+from nbrunner.core.caching import Mark
 from nbrunner.core.closing import INTERRUPTED, NOT_RUN, awaits_results, closing_events
 from nbrunner.core.commands import Inject, Pause, Submit, Withdraw
 from nbrunner.core.edits import ToggleCache
@@ -143,7 +144,7 @@ def test_every_event_has_its_fold_and_nothing_else_has() -> None:
 
 SAMPLES: list[Event] = [
     RunStarted(source="recorded"),
-    EditApplied(edit=ToggleCache("a"), by="code", marks=("a",)),
+    EditApplied(edit=ToggleCache("a"), by="code", marks=(Mark("a"),)),
     EditRefused(edit=ToggleCache("a"), reason="no"),
     CommandRefused(command=Pause(), reason="no"),
     IterationStarted(
@@ -248,7 +249,7 @@ def test_what_is_asked_waits_until_it_is_done_or_refused() -> None:
     )
     assert waiting.asked == (Submit(edit=edit), Pause())
     assert folded(
-        EditApplied(edit=edit, by="person", marks=("a",)), start=waiting
+        EditApplied(edit=edit, by="person", marks=(Mark("a"),)), start=waiting
     ).asked == (Pause(),)
     refused = folded(EditRefused(edit=edit, reason="no"), start=waiting)
     assert refused.asked == (Pause(),)

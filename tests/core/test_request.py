@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbrunner.core.blocks import content_of, text_of, well_formed
+from nbrunner.core.caching import Mark
 from nbrunner.core.edits import ToggleCache, apply
 from nbrunner.core.request import (
     Request,
@@ -83,7 +84,8 @@ def test_a_body_leaves_the_conversation_as_it_is(
     messages: list[Any], marked: list[str]
 ) -> None:
     before = frozen(messages)
-    body, dropped = request(*messages, marks=tuple(marked)).fitted()
+    fitted = request(*messages, marks=tuple(map(Mark, marked))).fitted()
+    body, dropped = fitted.body, fitted.dropped
     assert len(marks(body["messages"])) <= 4
     assert is_json(body)
     body["messages"].append("x")
@@ -109,7 +111,7 @@ def test_what_needs_no_change_is_shared() -> None:
 
 
 def test_a_mark_stands_on_the_result_of_its_call() -> None:
-    body = request(HELLO, ASKED, RESULTS, marks=("b",)).body()
+    body = request(HELLO, ASKED, RESULTS, marks=(Mark("b"),)).body()
     assert body["messages"][2]["content"] == [
         result("a"),
         result("b", cache_control=MARK),
@@ -117,7 +119,7 @@ def test_a_mark_stands_on_the_result_of_its_call() -> None:
 
 
 def test_a_request_in_json_holds_its_place_and_not_the_conversation() -> None:
-    dumped = request(HELLO, ASKED, RESULTS, marks=("b",)).model_dump(mode="json")
+    dumped = request(HELLO, ASKED, RESULTS, marks=(Mark("b"),)).model_dump(mode="json")
     assert dumped["position"] == 3
     assert "messages" not in dumped
 
@@ -177,7 +179,7 @@ def test_a_result_names_the_toolset_of_its_call() -> None:
 def test_a_toggle_sets_the_mark_and_takes_it_off_again() -> None:
     before = request(HELLO, ASKED, RESULTS)
     marked = apply(before, ToggleCache("a"))
-    assert marked.marks == ("a",)
+    assert marked.marks == (Mark("a"),)
     assert apply(marked, ToggleCache("a")).marks == ()
     assert before.marks == ()
 
@@ -201,13 +203,13 @@ def test_a_click_never_pushes_another_mark_out(
         ):
             apply(before, ToggleCache("a"), by=by)
     else:
-        assert apply(before, ToggleCache("a"), by=by).marks == ("a",)
+        assert apply(before, ToggleCache("a"), by=by).marks == (Mark("a"),)
 
 
 def test_an_edit_says_what_it_is_in_json() -> None:
     edit = ToggleCache("a")
     assert ToggleCache.model_validate_json(edit.model_dump_json()) == edit
-    assert ToggleCache.model_validate({"kind": "toggle_cache", "call_id": "a"}) == edit
+    assert ToggleCache.model_validate({"kind": "toggle_cache", "place": "a"}) == edit
 
 
 broken_texts = st.text(alphabet=st.characters())
@@ -246,3 +248,111 @@ def test_what_has_no_half_character_stays_as_it_is(value: Any) -> None:
 
 def test_half_a_character_becomes_the_sign_for_one() -> None:
     assert well_formed({"\ud83d": ("\udfff!", 1)}) == {"\ufffd": ["\ufffd!", 1]}
+
+
+# -- cache marks everywhere ----------------------------------------------------
+
+LONG = {"type": "ephemeral", "ttl": "1h"}
+EVERYTHING = Settings(
+    model="m", max_tokens=1, system="Be brief.", tools=({"name": "a"}, {"name": "b"})
+)
+THOUGHT = {
+    "role": "assistant",
+    "content": [{"type": "thinking", "thinking": "Hm."}, text(""), text("so")],
+}
+
+
+def toggled(before: Request, *edits: ToggleCache, by: str = "person") -> Request:
+    for edit in edits:
+        before = apply(before, edit, by=by)
+    return before
+
+
+def test_system_tools_the_top_level_and_any_block_take_a_mark() -> None:
+    before = request(HELLO, ASKED, RESULTS, settings=EVERYTHING)
+    places = ("tools", "system", "messages[0].content[0]", "request")
+    fitted = toggled(before, *map(ToggleCache, places)).fitted()
+    assert fitted.body["tools"] == [{"name": "a"}, {"name": "b", "cache_control": MARK}]
+    assert fitted.body["system"] == [text("Be brief.", cache_control=MARK)]
+    assert fitted.body["cache_control"] == MARK
+    assert fitted.body["messages"][0]["content"] == [text("Hello", cache_control=MARK)]
+    assert [placed.path for placed in fitted.marks] == [
+        "tools[1]",
+        "system[0]",
+        "messages[0].content[0]",
+        "cache_control",
+    ]
+    assert before.body()["system"] == "Be brief."
+
+
+def test_a_mark_can_last_an_hour_and_be_changed_and_taken_off() -> None:
+    before = request(HELLO, ASKED, RESULTS)
+    marked = toggled(before, ToggleCache("a"), ToggleCache("a", "1h"))
+    assert marked.marks == (Mark("a", "1h"),)
+    assert marked.body()["messages"][2]["content"][0]["cache_control"] == LONG
+    assert toggled(marked, ToggleCache("a", ttl="1h")).marks == ()
+
+
+@pytest.mark.parametrize("by", ["person", "code"])
+def test_an_hour_behind_five_minutes_is_refused(by: str) -> None:
+    before = request(HELLO, ASKED, RESULTS, settings=EVERYTHING)
+    with pytest.raises(EditRefused, match=r"1-hour cache mark at messages\[2\]"):
+        toggled(before, ToggleCache("system"), ToggleCache("a", "1h"), by=by)
+    with pytest.raises(EditRefused, match=r"1-hour cache mark at messages\[2\]"):
+        toggled(before, ToggleCache("a", "1h"), ToggleCache("system"), by=by)
+    toggled(before, ToggleCache("system", "1h"), ToggleCache("a"), by=by)
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("messages[1].content[0]", "is a thinking block"),
+        ("messages[1].content[1]", "is an empty text"),
+        ("messages[1].content[3]", "the conversation has no such block"),
+        ("messages[9].content[0]", "the conversation has no such block"),
+        ("messages[-1].content[0]", "the conversation has no such block"),
+        ("system", "there is no system prompt"),
+        ("tools", "the request has no tools"),
+    ],
+)
+def test_a_place_that_takes_no_mark_is_refused_with_the_reason(
+    place: str, why: str
+) -> None:
+    with pytest.raises(EditRefused, match=why):
+        apply(request(HELLO, THOUGHT), ToggleCache(place))
+
+
+def test_a_block_is_named_by_its_place_in_the_history_and_not_in_what_is_sent() -> None:
+    hollow = {"role": "assistant", "content": [text("")]}
+    before = request(HELLO, hollow, HELLO, THOUGHT)
+    body = apply(before, ToggleCache("messages[3].content[2]")).body()
+    assert body["messages"][2]["content"][1] == text("so", cache_control=MARK)
+
+
+def test_a_fifth_click_is_refused_wherever_it_is() -> None:
+    before = request(HELLO, ASKED, RESULTS, settings=EVERYTHING)
+    four = toggled(before, *map(ToggleCache, ("tools", "system", "a", "b")))
+    with pytest.raises(EditRefused, match="All 4 cache marks"):
+        apply(four, ToggleCache("request"))
+    pushed = apply(four, ToggleCache("request"), by="code").fitted()
+    assert pushed.dropped == ["messages[2].content[0]"]
+
+
+def test_the_newest_results_are_marked_as_far_as_there_is_room() -> None:
+    rounds = [
+        message
+        for name in "abcdef"
+        for message in (
+            {"role": "assistant", "content": [use(name)]},
+            {"role": "user", "content": [result(name)]},
+        )
+    ]
+    before = request(HELLO, *rounds, settings=EVERYTHING)
+    marked = toggled(before, ToggleCache("system"), ToggleCache("results"))
+    assert [placed.path for placed in marked.fitted().marks] == [
+        "system[0]",
+        *(f"messages[{index}].content[0]" for index in (8, 10, 12)),
+    ]
+    assert marked.fitted().dropped == []
+    clicked = apply(marked, ToggleCache("a"))
+    assert len(clicked.fitted().marks) == 4

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbrunner.core.history import survey
 from nbrunner.core.validity import check
 from nbrunner.errors import InvalidHistory
 from tests.core.values import HELLO, MARK, result, text, use
@@ -174,3 +175,25 @@ def test_our_check_and_the_rules_as_the_tests_read_them_agree(
         refused = True
     hollow = any(not m["content"] for m in made_up)
     assert refused == (broken_rule(body) is not None) or hollow
+
+
+def test_an_hour_behind_five_minutes_is_named() -> None:
+    long = text(cache_control={"type": "ephemeral", "ttl": "1h"})
+    short = text(cache_control=MARK)
+    check({"messages": [said("user", long, short)]}, 0)
+    with pytest.raises(InvalidHistory, match=r"a five-minute one, at messages\[0\]"):
+        check({"messages": [said("user", short, long)]}, 0)
+
+
+@given(messages, messages)
+def test_what_is_known_of_other_messages_changes_nothing(
+    made_up: list[Any], others: list[Any]
+) -> None:
+    def outcome(known: Any) -> str:
+        try:
+            check({"messages": made_up}, 0, known)
+        except InvalidHistory as error:
+            return str(error)
+        return ""
+
+    assert outcome(survey(others)) == outcome(()) == outcome(survey(made_up))

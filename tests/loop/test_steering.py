@@ -8,6 +8,7 @@ import pytest
 from anthropic import beta_tool
 
 from nbrunner import Run, ToggleCache
+from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Retry
 from nbrunner.core.events import (
     CommandRefused,
@@ -414,7 +415,7 @@ def test_a_toggle_marks_that_result_in_the_very_next_request(*, stream: bool) ->
     block = wire.bodies[2]["messages"][2]["content"][1]
     assert block["tool_use_id"] == "toolu_02"
     assert block["cache_control"] == MARK
-    assert run.transcript.marks == ("toolu_02",)
+    assert run.transcript.marks == (Mark("toolu_02"),)
 
     run.submit(ToggleCache("toolu_02"), by="person")
     run.inject("Again?")
@@ -529,7 +530,7 @@ def test_an_edit_during_the_last_reply_is_made_before_the_run_ends() -> None:
     run.submit(ToggleCache("toolu_01"))
     door.open()
     run.wait(20)
-    assert run.transcript.marks == ("toolu_01",)
+    assert run.transcript.marks == (Mark("toolu_01"),)
     assert run.transcript.asked == ()
 
 
@@ -544,7 +545,7 @@ def test_an_edit_that_waits_when_a_run_is_left_is_made_for_the_next_start() -> N
     run.pause()
     run.submit(ToggleCache("toolu_01"))
     run.stop(now=True)
-    assert run.transcript.marks == ("toolu_01",)
+    assert run.transcript.marks == (Mark("toolu_01"),)
     assert run.transcript.asked == ()
     run.start().wait(20)
     assert run.stopped_by == "end_turn"

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from nbrunner.core.caching import Mark
 from nbrunner.core.edits import ToggleCache
 from nbrunner.core.events import (
     BlockGrew,
@@ -141,7 +142,9 @@ def test_one_edit_touches_every_toggle() -> None:
     before, events = recorded(*CALLS, "Done.")
     stage = Stage(before).play(*events)
     stage.feed.flush()
-    edited = EditApplied(edit=ToggleCache("toolu_01"), by="person", marks=("toolu_01",))
+    edited = EditApplied(
+        edit=ToggleCache("toolu_01"), by="person", marks=(Mark("toolu_01"),)
+    )
     stage.play((edited, fold(stage.transcript, edited)))
     (message,) = stage.flushed()
     assert keys(message) == [

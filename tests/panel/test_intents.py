@@ -116,7 +116,7 @@ def test_a_toggle_becomes_an_edit() -> None:
         {"intent": "PAUSE"},
         {"intent": "start"},
         {"intent": "__class__"},
-        {"intent": "submit", "edit": {"kind": "toggle_cache", "call_id": "x"}},
+        {"intent": "submit", "edit": {"kind": "toggle_cache", "place": "x"}},
         {"intent": "pause", "by": "code"},
         {"intent": "pause", "text": "x"},
         {"intent": "send"},
@@ -191,3 +191,10 @@ def test_an_unknown_call_cannot_be_marked() -> None:
 def test_what_names_no_part_is_refused(part: Any) -> None:
     said = refusal({"intent": "more", "part": part})
     assert said.startswith("The panel sent something it should not: more part ")
+
+
+def test_a_toggle_says_how_long_its_mark_lasts() -> None:
+    click = {"intent": "toggle_cache", "call": "toolu_01", "ttl": "1h"}
+    assert asked(click) == [("submit", (ToggleCache("toolu_01", "1h"),), BY)]
+    with pytest.raises(IntentRefused):
+        read_intent({**click, "ttl": "2h"})

@@ -19,7 +19,7 @@ VOID = {"br", "hr", "img"}
 PLAIN_ATTRIBUTES = {
     *("class", "open", "role", "title", "type", "rows", "placeholder", "hidden"),
     *("aria-label", "aria-pressed", "data-key", "data-intent", "data-call"),
-    *("data-note", "data-part", "data-lm-suppress-shortcuts"),
+    *("data-note", "data-part", "data-ttl", "data-lm-suppress-shortcuts"),
     *("data-own", "data-clock", "aria-hidden", "tabindex"),
 }
 MARKDOWN_ATTRIBUTES = {

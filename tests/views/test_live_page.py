@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Pause, Resume, Retry, Stop, Submit
 from nbrunner.core.edits import ToggleCache
 from nbrunner.core.events import Failure, Note
@@ -134,9 +135,9 @@ def test_the_toggle_says_what_it_does_and_how_python_says_it() -> None:
 
 
 def test_a_mark_is_shown_at_its_call_and_on_its_iteration() -> None:
-    page = changed(finished(*WEATHER).transcript, marks=("toolu_01",))
+    page = changed(finished(*WEATHER).transcript, marks=(Mark("toolu_01"),))
     pressed = [g["aria-pressed"] for _, g in page.elements if "aria-pressed" in g]
-    assert pressed == ["true"]
+    assert pressed == ["true", "false"]
     for words in ("cached to here", "cache 5 min", "1 of 4 marks"):
         assert words in page.text
 
@@ -164,11 +165,12 @@ def test_any_other_refusal_is_shown_in_the_bar(asked: Any) -> None:
 
 def test_with_all_marks_set_the_toggle_says_so_beforehand() -> None:
     calls = [use("get_weather", location=f"city {n}") for n in range(5)]
-    marks = ("toolu_01", "toolu_02", "toolu_03", "toolu_04")
+    marks = tuple(Mark(f"toolu_0{number}") for number in range(1, 5))
     page = changed(finished(calls, "Done.").transcript, marks=marks)
     titles = [g.get("title") for _, g in page.elements if "aria-pressed" in g]
     full = "All four marks are set: take one off first."
-    assert titles == [None, None, None, None, full]
+    assert titles[8:] == [full, full]
+    assert full not in titles[:8]
 
 
 def test_a_failed_request_can_be_retried_where_it_failed() -> None:
@@ -253,6 +255,7 @@ def test_every_control_has_a_name_and_every_region_a_role() -> None:
         "tool run weather",
         "controls of the run",
         "cache mark on the result of get_weather",
+        "1-hour cache mark on the result of get_weather",
         "message to Claude",
     ]
 

@@ -27,6 +27,7 @@ from nbrunner.core.commands import (
     Submit,
     Withdraw,
 )
+from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
 from nbrunner.core.events import Asked, CommandRefused, Source
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
@@ -45,7 +46,7 @@ from nbrunner.loop.interrupts import Interrupts
 from nbrunner.loop.ledger import Ledger, Listener
 from nbrunner.loop.worker import Worker
 from nbrunner.replay import Cassette, connect, play
-from nbrunner.replay.client import source_of
+from nbrunner.replay.client import is_matched_by_order, source_of
 from nbrunner.views.page import static_page
 from nbrunner.views.text import as_text
 
@@ -54,9 +55,6 @@ if TYPE_CHECKING:
     from nbrunner.core.edits import Edit
     from nbrunner.core.usage import Usage
     from nbrunner.panel import Panel
-
-DEFAULT_MODEL = "claude-opus-5"
-DEFAULT_MAX_TOKENS = 4096
 
 _note_ids = itertools.count(1)
 
@@ -136,6 +134,7 @@ class Run:
             Transcript(
                 settings=settings,
                 source=self.source,
+                matched_by_order=is_matched_by_order(self._client),
                 messages=tuple(_messages_of(messages)),
             )
         )

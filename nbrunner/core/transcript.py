@@ -125,6 +125,7 @@ class Transcript(Value):
 
     Attributes:
         settings: What the next request carries besides the conversation.
+        matched_by_order: Whether recorded replies answer whatever is asked.
         messages: The conversation of the branch, results included.
         iterations: One per request and its reply.
         marks: The `tool_use` ids whose results carry a cache breakpoint.
@@ -136,6 +137,7 @@ class Transcript(Value):
 
     settings: Settings
     source: Source = "live"
+    matched_by_order: bool = False
     messages: tuple[Any, ...] = ()
     iterations: tuple[Iteration, ...] = ()
     status: RunStatus = "ready"

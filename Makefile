@@ -12,7 +12,7 @@ NO_KEYS   := env -u ANTHROPIC_API_KEY -u ANTHROPIC_AUTH_TOKEN
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo lab test fresh lint types walls unit notebooks outputs browser \
-        coverage test-lowest constraints clean
+        bench coverage test-lowest constraints clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -55,6 +55,11 @@ browser: $(INSTALLED)  ## Run the tests in a real JupyterLab and Chromium
 	NBRUNNER_BROWSER="$$(PATH="$(VENV)/bin:$$PATH" scripts/find_browser)" && \
 	export NBRUNNER_BROWSER && \
 	$(COVERAGE) run -m pytest --junitxml=$(REPORTS)/browser.xml tests/browser
+
+bench: $(INSTALLED)  ## Measure against the alternatives; keep docs/benchmarks.md
+	NBRUNNER_BROWSER="$$(PATH="$(VENV)/bin:$$PATH" scripts/find_browser)" && \
+	export NBRUNNER_BROWSER && \
+	$(NO_KEYS) $(PYTHON) -m tests.bench
 
 coverage: $(INSTALLED)  ## Join and judge what the test runs measured
 	$(COVERAGE) combine

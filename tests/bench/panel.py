@@ -201,8 +201,10 @@ def streamed(lab: Lab, way: str, pieces: int, per_s: int) -> Streamed:
 def clicked(lab: Lab, way: str, clicks: int, per_s: int = 50) -> Clicked:
     """Click while a cell awaits and text streams into it."""
     pieces = clicks * per_s  # a second for each click: more than it takes
-    # Both wait for a safe point, so that after one Pause each further click is the same.
-    names = ["Pause", *["Go on"] * clicks] if way == "nbrunner" else ["approve"] * clicks
+    # Both wait for a safe point: after one Pause each further click is the same.
+    names = (
+        ["Pause", *["Go on"] * clicks] if way == "nbrunner" else ["approve"] * clicks
+    )
     with Bench(lab, "clicked", _streaming_cell(way, pieces, per_s)) as bench:
         bench.page.evaluate("bench.follow(1)")
         bench.notebook.run_cell(1)

@@ -54,9 +54,10 @@ class Nbrunner:
 
     def add(self, index: int) -> None:
         """Let an iteration happen."""
-        for event, self.transcript in self._story[index]:
+        for event, transcript in self._story[index]:
+            self.transcript = transcript
             for listener in self._listeners:
-                listener(event, self.transcript)
+                listener(event, transcript)
 
     @staticmethod
     def last(iterations: int) -> str:

@@ -12,7 +12,7 @@ NO_KEYS   := env -u ANTHROPIC_API_KEY -u ANTHROPIC_AUTH_TOKEN
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo lab test fresh lint types walls unit notebooks outputs browser pictures \
-        coverage test-lowest constraints clean
+        bench coverage test-lowest constraints clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -61,6 +61,11 @@ pictures: $(INSTALLED)  ## Take the pictures in docs/ anew
 	export NBRUNNER_BROWSER && \
 	NBRUNNER_PICTURES=docs/states $(PYTHON) -m pytest tests/browser/test_states.py
 	cp docs/states/paused.png docs/panel.png
+
+bench: $(INSTALLED)  ## Measure against the alternatives; keep docs/benchmarks.md
+	NBRUNNER_BROWSER="$$(PATH="$(VENV)/bin:$$PATH" scripts/find_browser)" && \
+	export NBRUNNER_BROWSER && \
+	$(NO_KEYS) $(PYTHON) -m tests.bench
 
 coverage: $(INSTALLED)  ## Join and judge what the test runs measured
 	$(COVERAGE) combine

@@ -12,6 +12,7 @@ seen, what to do. Tests read the sentences.
         NoKey
         NotAReply
         NotACassette
+        NotAnExchange
         NotATransport
         PaceOutOfRange
       EditRefused           an edit that the API's rules forbid
@@ -228,6 +229,18 @@ class NotACassette(UsageError):
         )
 
 
+class NotAnExchange(UsageError):
+    """Something to import is no request with its response."""
+
+    def __init__(self, what: str, seen: object) -> None:
+        super().__init__(
+            f"{what} cannot be imported: {_brief(seen)}. Give a list of {{request, "
+            "response}, or the path of a JSON file with one. A request is a JSON body, "
+            "a response is a JSON body or the text of a stream; either may stand under "
+            "`body`."
+        )
+
+
 class NotATransport(UsageError):
     """Something given as a transport is not one."""
 
@@ -329,6 +342,15 @@ class CassetteUnreadable(ReplayError):
         return cls(
             f'{path} is a script, and mode="new_episodes" would add recorded replies '
             'to it. Record to another path, or play the script with mode="none".'
+        )
+
+    @classmethod
+    def import_cannot_grow(cls, path: object) -> CassetteUnreadable:
+        """Episodes were to be added to replies that are matched by order."""
+        return cls(
+            f"{path} was imported and its replies are matched by order, so "
+            'mode="new_episodes" cannot tell which requests are new. Record to '
+            'another path, or play it with mode="none".'
         )
 
 

@@ -26,6 +26,7 @@ from nbrunner.core.commands import (
     Submit,
     Withdraw,
 )
+from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
 from nbrunner.core.events import Asked, CommandRefused
 from nbrunner.core.redact import redact
 from nbrunner.core.request import Settings
@@ -47,7 +48,7 @@ from nbrunner.loop.worker import Worker
 from nbrunner.presence import cell_name, is_headless
 from nbrunner.publisher import caught_displays
 from nbrunner.replay import Cassette, connect, play
-from nbrunner.replay.client import source_of
+from nbrunner.replay.client import is_matched_by_order, source_of
 from nbrunner.views.page import static_page
 from nbrunner.views.text import as_text
 
@@ -56,9 +57,6 @@ if TYPE_CHECKING:
     from nbrunner.core.edits import Edit
     from nbrunner.core.usage import Usage
     from nbrunner.panel import Panel
-
-DEFAULT_MODEL = "claude-opus-5"
-DEFAULT_MAX_TOKENS = 4096
 
 _note_ids = itertools.count(1)
 
@@ -142,6 +140,7 @@ class Run:
             Transcript(
                 settings=settings,
                 source=self.source,
+                matched_by_order=is_matched_by_order(self._client),
                 messages=tuple(_messages_of(messages)),
             )
         )

@@ -135,6 +135,7 @@ class Transcript(Value):
 
     Attributes:
         settings: What the next request carries besides the conversation.
+        matched_by_order: Whether recorded replies answer whatever is asked.
         messages: The conversation of the branch, results included.
         iterations: One per request and its reply.
         known: What the API's rules ask about the messages, found out once.
@@ -148,6 +149,7 @@ class Transcript(Value):
 
     settings: Settings
     source: Source = "live"
+    matched_by_order: bool = False
     messages: tuple[Any, ...] = ()
     known: tuple[Any, ...] = Field(
         default_factory=lambda given: survey(given["messages"]),

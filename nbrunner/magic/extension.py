@@ -1,4 +1,8 @@
-"""The extension: `%%toolrun` in a shell, exactly once, however often it is loaded."""
+"""The extension: `%%toolrun` in a shell, exactly once, however often it is loaded.
+
+The SDK takes most of a second to load. A cell that runs a tool loop needs it (and has
+it, from the cell that defined the tools); `%load_ext nbrunner` does not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,17 @@ from IPython.core.error import UsageError as ShellUsageError
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from traitlets import Int, Unicode
 
+from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
 from nbrunner.core.redact import redact
 from nbrunner.errors import NbrunnerError, UsageError
 from nbrunner.magic.cell import awaited, blocking, detached
-from nbrunner.magic.compose import RUN_NAME, compose, tool_names
 from nbrunner.magic.line import USAGE, HelpAsked, Line, parse_line
 from nbrunner.presence import someone_is_there
-from nbrunner.run import DEFAULT_MAX_TOKENS, DEFAULT_MODEL, Run
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
+
+    from nbrunner.run import Run
 
 _FIRST_LINE = re.compile(r"%%toolrun(?![\w-])(?P<line>.*)", re.DOTALL)
 
@@ -82,6 +87,8 @@ class ToolrunMagics(Magics):
         Raises:
             ShellUsageError: What is wrong with the cell; IPython shows it as one line.
         """
+        from nbrunner.magic.compose import RUN_NAME  # noqa: PLC0415 - the SDK
+
         try:
             if not line.strip():
                 raise UsageError(self._no_arguments())
@@ -107,6 +114,9 @@ class ToolrunMagics(Magics):
         Raises:
             UsageError: It cannot be, or the last one of its name still goes on.
         """
+        from nbrunner.magic.compose import RUN_NAME, compose  # noqa: PLC0415 - the SDK
+        from nbrunner.run import Run  # noqa: PLC0415 - the same
+
         variables = self._shell.user_ns
         name = options.name or RUN_NAME
         last = variables.get(name)
@@ -128,6 +138,8 @@ class ToolrunMagics(Magics):
         )
 
     def _no_arguments(self) -> str:
+        from nbrunner.magic.compose import tool_names  # noqa: PLC0415 - the SDK
+
         names = tool_names(self._shell.user_ns)
         at_hand = f"\n\nTools in this notebook: {', '.join(names)}." if names else ""
         return f"%%toolrun needs arguments.\n\n{USAGE}{at_hand}"

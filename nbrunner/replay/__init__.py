@@ -3,6 +3,7 @@
     client = replay.connect(replay.play("weather.json"))
     client = replay.connect(replay.record("weather.json"))
     client = replay.connect(replay.play(replay.script("It is 20 degrees.")))
+    client = replay.connect(replay.play(replay.import_exchanges("exchanges.json")))
 
 `connect` and `source_of` load the SDK when they are first named; the rest does not,
 so that cassettes can be made and read where the SDK cannot be installed.
@@ -14,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.replay.cassette import Cassette
+from nbrunner.replay.exchanges import import_exchanges
 from nbrunner.replay.recorder import Recorder, record
 from nbrunner.replay.script import cut, fail, reply, say, script, think, use
 from nbrunner.replay.transport import Replies, play
@@ -28,6 +30,7 @@ __all__ = [
     "connect",
     "cut",
     "fail",
+    "import_exchanges",
     "play",
     "record",
     "reply",

@@ -2,7 +2,8 @@
 
 A cassette is `recorded` (each episode holds its request, so a replay can tell
 whether it is still the same conversation) or `scripted` (no requests: its replies
-fit any).
+fit any). One that was imported holds requests of another time or program: it is
+`recorded` too, but its replies are matched by order.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ class Cassette(Value):
     """The replies of a conversation, in order."""
 
     source: Literal["scripted", "recorded"]
+    matched_by: Literal["request", "order"] = "request"
+    """Whether an episode answers the request it was recorded with, or just the next."""
+
     episodes: tuple[Episode, ...]
 
     def __repr__(self) -> str:
@@ -55,6 +59,8 @@ class Cassette(Value):
         version = content.pop(FORMAT, None) if isinstance(content, dict) else None
         if version is None:
             seen = f"it is JSON, but it has no {FORMAT} version"
+            if isinstance(content, list):
+                seen += " (a list of exchanges becomes one by replay.import_exchanges)"
             raise CassetteUnreadable.because(path, seen)
         if version != VERSION:
             seen = f"its format is version {version}, this nbrunner reads {VERSION}"
@@ -73,4 +79,5 @@ class Cassette(Value):
         Raises:
             SecretInCassette: A key would still be in the file; nothing is written.
         """
-        write(path, self.source, [lines_of(item, path) for item in self.episodes])
+        lines = [lines_of(item, path) for item in self.episodes]
+        write(path, self.source, lines, self.matched_by)

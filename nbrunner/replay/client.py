@@ -23,6 +23,8 @@ from nbrunner.replay.recorder import Recorder
 from nbrunner.replay.transport import Replies
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from nbrunner.core.events import Source
 
 
@@ -42,6 +44,12 @@ class SourceMark(Middleware):
         if isinstance(self._transport, Replies | Recorder):
             return self._transport.source
         return "live"
+
+    @property
+    def matched_by_order(self) -> bool:
+        """Whether recorded replies are played without a look at the requests."""
+        transport = self._transport
+        return isinstance(transport, Replies | Recorder) and transport.matched_by_order
 
     def handle(self, request: APIRequest, call_next: CallNext) -> APIResponse[Any]:
         """Pass a request on."""
@@ -77,5 +85,13 @@ def connect(transport: httpx2.BaseTransport) -> Anthropic:
 
 def source_of(client: Anthropic) -> Source:
     """Where the replies of a client come from; of one not from `connect()`, live."""
-    marks = (mark for mark in client.middleware if isinstance(mark, SourceMark))
-    return next((mark.source for mark in marks), "live")
+    return next((mark.source for mark in _marks(client)), "live")
+
+
+def is_matched_by_order(client: Anthropic) -> bool:
+    """Whether a client's recorded replies answer whatever is asked, in their order."""
+    return any(mark.matched_by_order for mark in _marks(client))
+
+
+def _marks(client: Anthropic) -> Iterator[SourceMark]:
+    return (mark for mark in client.middleware if isinstance(mark, SourceMark))

@@ -26,7 +26,7 @@ class Event(NamedTuple):
     """Text where it was no JSON object; it is played back as it came."""
 
 
-def timed(events: Iterable[wire.StreamEvent]) -> tuple[Event, ...]:
+def timed(events: Iterable[tuple[str, dict[str, Any] | str]]) -> tuple[Event, ...]:
     """The events at the pace of a model at work."""
     return tuple(
         Event(round(FIRST_EVENT_S + index * _EVENT_GAP_S, 3), name, data)

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 class Playlist:
     """The episodes of a cassette, each of which is played once.
 
-    Scripted episodes are played in order. A recorded one answers only the request
-    that was recorded with it; of equal requests the earliest comes first. A request
-    holds its whole conversation, so the recorded order comes about by itself, and
-    a notebook with several runs can be replayed one run at a time.
+    Scripted episodes are played in order, and so are those of a cassette that says so
+    (`matched_by`). Any other answers only the request that was recorded with it; of
+    equal requests the earliest comes first. A request holds its whole conversation,
+    so the recorded order comes about by itself, and a notebook with several runs can
+    be replayed one run at a time.
     """
 
     def __init__(self, cassette: Cassette) -> None:
@@ -32,7 +33,10 @@ class Playlist:
         self._unplayed = list(range(len(cassette.episodes)))
         # Redacted again: by now more may be recognised than when it was recorded.
         self._recorded = [
-            e.request and request_of(e.request) for e in cassette.episodes
+            request_of(e.request)
+            if e.request and cassette.matched_by == "request"
+            else None
+            for e in cassette.episodes
         ]
         self._asked = 0
         self._next = 0

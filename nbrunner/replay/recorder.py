@@ -81,6 +81,11 @@ class Recorder(httpx2.BaseTransport):
         """Where the last reply came from; before the first, where it would."""
         return self._source
 
+    @property
+    def matched_by_order(self) -> bool:
+        """Whether recorded replies are played without a look at the requests."""
+        return self._plays and self._tape.cassette.matched_by == "order"
+
     def session(self) -> Recorder:
         """The same recorder, playing from the top; tape and requests are shared."""
         session = copy.copy(self)
@@ -176,4 +181,6 @@ def _stored(path: AnyPath, mode: RecordMode) -> Cassette | None:
     cassette = Cassette.load(path)
     if mode == "new_episodes" and cassette.source == "scripted":
         raise CassetteUnreadable.script_cannot_grow(path)
+    if mode == "new_episodes" and cassette.matched_by == "order":
+        raise CassetteUnreadable.import_cannot_grow(path)
     return cassette

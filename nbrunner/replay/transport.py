@@ -57,6 +57,11 @@ class Replies(httpx2.BaseTransport):
         return self._cassette.source
 
     @property
+    def matched_by_order(self) -> bool:
+        """Whether recorded replies are played without a look at the requests."""
+        return self._cassette.matched_by == "order"
+
+    @property
     def left(self) -> int:
         """How many episodes this session has not played yet."""
         return self._playlist.left

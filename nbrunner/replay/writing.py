@@ -32,7 +32,7 @@ _LAST_LEVEL = 5
 
 _FILE = """{{
  "{format}": {version},
- "source": "{source}",
+ "source": "{source}",{matched}
  "episodes": [{episodes}]
 }}
 """
@@ -51,7 +51,9 @@ def lines_of(episode: Episode, path: AnyPath) -> str:
     return text
 
 
-def write(path: AnyPath, source: str, episodes: Iterable[str]) -> None:
+def write(
+    path: AnyPath, source: str, episodes: Iterable[str], matched_by: str = "request"
+) -> None:
     """Write the file, whole or not at all."""
     indent = "\n" + " " * _EPISODE_LEVEL
     listed = ",".join(f"{indent}{lines}" for lines in episodes)
@@ -59,6 +61,8 @@ def write(path: AnyPath, source: str, episodes: Iterable[str]) -> None:
         format=FORMAT,
         version=VERSION,
         source=source,
+        # As most are: a line for what is usual would only be noise.
+        matched="" if matched_by == "request" else f'\n "matched_by": "{matched_by}",',
         episodes=listed and f"{listed}\n ",
     )
     target = Path(path)

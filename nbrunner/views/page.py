@@ -105,7 +105,7 @@ def bar_fragment(transcript: Transcript, look: Look) -> Html:
         spaced(
             h("span", look.name, class_="nbr-name"),
             _status(transcript, look),
-            chip(words.SOURCES[transcript.source], "src"),
+            chip(words.source(transcript), "src"),
             h("span", class_="nbr-grow"),
             h("span", " · ".join(f for f in facts if f), class_="nbr-num"),
             _controls(transcript, look) if look.live else None,

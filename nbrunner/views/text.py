@@ -34,7 +34,7 @@ def as_text(transcript: Transcript, *, name: str) -> str:
     """
     facts = [
         f"tool run {name}: {words.state(transcript)}",
-        words.SOURCES[transcript.source],
+        words.source(transcript),
         transcript.settings.model,
         words.usage_words(transcript.usage),
     ]

@@ -41,6 +41,12 @@ SOURCES: dict[Source, str] = {
 }
 
 
+def source(transcript: Transcript) -> str:
+    """Where the replies come from, and whether anything tied them to the requests."""
+    matched = ", matched by order" if transcript.matched_by_order else ""
+    return f"{SOURCES[transcript.source]}{matched}"
+
+
 def cut(text: str, limit: int = SHOWN_CHARACTERS) -> tuple[str, str | None]:
     """The text as far as it is shown, and a sentence on what is left out."""
     if len(text) > limit + _MARGIN:

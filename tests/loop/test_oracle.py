@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from anthropic import beta_tool
 from anthropic.types.beta import BetaMessage, BetaTextBlock
 
-from nbrunner import Run
+from nbrunner import Run, replay
 from nbrunner.replay import reply, say, think, use
 from tests.loop.api_rules import broken_rule
 from tests.loop.toolkit import IMAGE, MARK, counted_tools
 from tests.loop.wire import Wire
+from tests.recordings import NAMES, exchanges
 
 ADD = use("add", a=1, b=2)
 REDACTED = {"type": "redacted_thinking", "data": "ErUB+nope"}
@@ -498,3 +499,56 @@ def test_a_reply_is_kept_as_the_api_sent_it(*, stream: bool) -> None:
     assert message["container"] == CONTAINER
     assert message["of_the_future"] == [1, None]
     assert BetaMessage.construct(**message).id == "msg_01"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_over_real_replies_a_run_sends_what_the_sdk_alone_sends(name: str) -> None:
+    kept = exchanges(name)
+    asked = kept[0]["request"]["body"]
+    params = {key: asked[key] for key in ("model", "max_tokens", "messages")}
+    stream, cassette = asked.get("stream", False), replay.import_exchanges(kept)
+    bodies = []
+    for tool_runner in (by_the_sdk, by_a_run):
+        replies = replay.play(cassette)
+        tools = [weather_stand_in(kept[1]["request"]["body"]["messages"][-1])]
+        tool_runner(replay.connect(replies), stream=stream, tools=tools, **params)
+        bodies.append(replies.requests)
+    theirs, ours = bodies
+    assert len(ours) == len(kept)
+    assert differences(ours, theirs) == []
+    # And, but for the tool's definition, what that older SDK once sent.
+    once = [exchange["request"]["body"] for exchange in kept]
+    assert (
+        differences([b["messages"] for b in ours], [b["messages"] for b in once]) == []
+    )
+
+
+def by_the_sdk(client: Any, **params: Any) -> None:
+    client.beta.messages.tool_runner(thread=False, **params).until_done()
+
+
+def by_a_run(client: Any, **params: Any) -> None:
+    run = Run(client=client, **params)
+    run.wait(20)
+    assert run.stopped_by == "end_turn"
+
+
+def weather_stand_in(answers: dict[str, Any]) -> Any:
+    """A `get_weather` that says, or fails, what the recorded one did."""
+    (result,) = answers["content"]
+
+    @beta_tool
+    def get_weather(location: str, units: Literal["c", "f"]) -> str:
+        """Lookup the weather for a given city in either celsius or fahrenheit.
+
+        Args:
+            location: The city and state, e.g. San Francisco, CA
+            units: Unit for the output, either 'c' for celsius or 'f' for fahrenheit
+        """
+        assert location
+        assert units
+        if result.get("is_error"):
+            raise RuntimeError("Unexpected error, try again")
+        return str(result["content"])
+
+    return get_weather

@@ -274,6 +274,8 @@ def _seen(error: Exception) -> str:
     if isinstance(error, anthropic.APIConnectionError):
         cause = error.__cause__
         return f"{error.message} ({cause!r})" if cause else error.message
+    if isinstance(error, httpx2.HTTPError):
+        return f"The connection broke: {error}."
     return str(error) if isinstance(error, NbrunnerError) else repr(error)
 
 

@@ -203,10 +203,16 @@ STREAM: dict[str, Fault] = {
         reply=cut([think(FIVE), ADD], 5),
     ),
     "a connection that drops": Fault(
-        "stream", "RemoteProtocolError(", SAME_AGAIN, reply=cut(FIVE, 5, "drop")
+        "stream",
+        "The connection broke: peer closed",
+        SAME_AGAIN,
+        reply=cut(FIVE, 5, "drop"),
     ),
     "a connection that drops before a word": Fault(
-        "connection", "RemoteProtocolError(", NETWORK, reply=cut(FIVE, 0, "drop")
+        "connection",
+        "The connection broke: peer closed",
+        NETWORK,
+        reply=cut(FIVE, 0, "drop"),
     ),
     "an error in the stream": Fault(
         "api",

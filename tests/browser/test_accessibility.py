@@ -110,8 +110,10 @@ def test_the_keyboard_reaches_every_control_and_leaves_again(lab: Lab) -> None:
             *("request 1 · 1 message · 2 tools", "Thinking"),
             'get_weather(location="Paris")',
             "cache mark on the result of get_weather",
+            "1-hour cache mark on the result of get_weather",
             'get_forecast(city="Oslo", days=1)',
             "cache mark on the result of get_forecast",
+            "1-hour cache mark on the result of get_forecast",
             *("Withdraw", "message to Claude", "Send"),
         ]
         assert [name for name, seen in order if not seen] == []
@@ -127,7 +129,8 @@ def test_enter_and_space_press_and_escape_leaves_to_jupyter(lab: Lab) -> None:
     with scene(lab, "road", "press") as it:
         reached(it, "paused")
         keyboard = it.notebook.page.keyboard
-        toggle = it.root.get_by_role("button", name="cache mark on the result of get_w")
+        name = "cache mark on the result of get_weather"
+        toggle = it.root.get_by_role("button", name=name, exact=True)
         for key, pressed in ((" ", "true"), ("Enter", "false"), (" ", "true")):
             toggle.press(key)
             it.root.locator(f"[data-call][aria-pressed={pressed}]").first.wait_for()
@@ -170,7 +173,9 @@ def test_a_screen_reader_is_told_each_name_and_one_status(lab: Lab) -> None:
         *('- button "Go on"', '- button "Step"', '- button "Stop"'),
         "- alert",
         '- button "cache mark on the result of get_weather" [pressed]: Cache mark',
+        '- button "1-hour cache mark on the result of get_weather": 1 h',
         '- button "cache mark on the result of get_forecast": Cache mark',
+        '- button "1-hour cache mark on the result of get_forecast": 1 h',
         '- button "Withdraw"',
         '- textbox "message to Claude":',
         '- button "Send"',

@@ -14,7 +14,7 @@ from nbrunner.core.events import CommandRefused, Failure
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
 from nbrunner.core.validity import check
-from nbrunner.loop.controls import NOTHING_FAILED, Controls
+from nbrunner.loop.controls import NOTHING_TO_RETRY, Controls
 from nbrunner.loop.exits import StopAsked
 from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.ledger import Ledger, Pen
@@ -475,7 +475,7 @@ def test_a_retry_that_comes_too_late_is_refused_and_ends_no_pause() -> None:
     inbox.put(Stop(), "person")
     with pytest.raises(StopAsked):
         controls.safe_point()
-    assert ledger.transcript.refused == (Retry(), NOTHING_FAILED)
+    assert ledger.transcript.refused == (Retry(), NOTHING_TO_RETRY)
     assert controls.is_paused
 
 

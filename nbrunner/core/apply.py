@@ -7,7 +7,7 @@ can say in place why nothing happened.
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbrunner.core import edits
 from nbrunner.core.blocks import Block, Message, content_of, is_empty_text
@@ -18,6 +18,9 @@ from nbrunner.errors import EditRefused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+SettingsEdit: TypeAlias = edits.SetSystem | edits.SetTools | edits.SetParams
 
 
 def apply(request: Request, edit: edits.Edit, *, by: str = "person") -> Request:
@@ -42,26 +45,14 @@ def _apply(edit: Any, request: Request, by: str) -> Request:  # noqa: ARG001
     raise TypeError(message)
 
 
-@_apply.register
-def _(edit: edits.SetSystem, request: Request, by: str) -> Request:  # noqa: ARG001
-    return _set(request, system=edit.system)
-
-
-@_apply.register
-def _(edit: edits.SetTools, request: Request, by: str) -> Request:  # noqa: ARG001
-    return _set(request, tools=edit.tools)
-
-
-@_apply.register
-def _(edit: edits.SetParams, request: Request, by: str) -> Request:  # noqa: ARG001
-    given = dict(edit.params)
-    for name in ("model", "max_tokens"):
-        if name in given and given[name] is None:
-            raise EditRefused.cannot_be_off(name)
-    own = {k: given.pop(k) for k in ("model", "max_tokens", "system") if k in given}
-    params = {**request.settings.params, **given}
-    kept = {k: v for k, v in params.items() if given.get(k, v) is not None}
-    return _set(request, params=kept, **own)
+@_apply.register(edits.SetSystem | edits.SetTools | edits.SetParams)
+def _(edit: SettingsEdit, request: Request, by: str) -> Request:  # noqa: ARG001
+    if isinstance(edit, edits.SetParams):
+        for name in ("model", "max_tokens"):
+            if name in edit.params and edit.params[name] is None:
+                raise EditRefused.cannot_be_off(name)
+    settings = settings_after(request.settings, edit)
+    return request.model_copy(update={"settings": settings})
 
 
 @_apply.register
@@ -80,14 +71,12 @@ def _(edit: edits.SetMessages, request: Request, by: str) -> Request:  # noqa: A
 
 @_apply.register
 def _(edit: edits.ToggleCache, request: Request, by: str) -> Request:
-    others = tuple(mark for mark in request.marks if mark.place != edit.place)
-    wanted = Mark(edit.place, edit.ttl)
-    if wanted in request.marks:
-        return request.model_copy(update={"marks": others})
+    edited = request.model_copy(update={"marks": marks_after(request.marks, edit)})
+    if len(edited.marks) < len(request.marks):
+        return edited
     _check_place(request, edit.place)
-    edited = request.model_copy(update={"marks": (*others, wanted)})
     before, fitted = request.fitted(), edited.fitted()
-    is_new = len(others) == len(request.marks)
+    is_new = len(edited.marks) > len(request.marks)
     pushes_out = by == "person" and is_new and bool(fitted.dropped)
     # Only marks on messages give way: too many before them would be refused.
     if pushes_out or len(fitted.marks) > max(MAX_MARKS, len(before.marks)):
@@ -95,6 +84,34 @@ def _(edit: edits.ToggleCache, request: Request, by: str) -> Request:
     if (late := too_late(fitted.marks)) is not None:
         raise EditRefused.longer_behind_shorter(late.path)
     return edited
+
+
+def marks_after(marks: tuple[Mark, ...], edit: edits.ToggleCache) -> tuple[Mark, ...]:
+    """The marks once one is set, changed or taken off."""
+    others = tuple(mark for mark in marks if mark.place != edit.place)
+    wanted = Mark(edit.place, edit.ttl)
+    return others if wanted in marks else (*others, wanted)
+
+
+def settings_after(settings: Settings, edit: SettingsEdit) -> Settings:
+    """The settings once the system prompt, the tools or parameters are changed."""
+    match edit:
+        case edits.SetSystem():
+            changes: dict[str, Any] = {"system": edit.system}
+        case edits.SetTools():
+            changes = {"tools": edit.tools}
+        case edits.SetParams():
+            changes = {k: edit.params[k] for k in _FIELDS if k in edit.params}
+            others = {k: v for k, v in edit.params.items() if k not in _FIELDS}
+            params = {**settings.params, **others}
+            changes["params"] = {
+                k: v for k, v in params.items() if others.get(k, v) is not None
+            }
+    # Through validation, since what is set came from outside.
+    return Settings(**{**dict(settings), **changes})
+
+
+_FIELDS = ("model", "max_tokens")
 
 
 def with_messages_set(
@@ -142,12 +159,6 @@ def _edited(block: Block, edit: edits.EditResult) -> Block:
     if edit.is_error is not None:
         edited.pop("is_error", None)
     return {**edited, "is_error": True} if edit.is_error else edited
-
-
-def _set(request: Request, **changes: Any) -> Request:
-    # Through validation: the system prompt and the tools are checked for their types.
-    settings = Settings(**{**dict(request.settings), **changes})
-    return request.model_copy(update={"settings": settings})
 
 
 def _check_place(request: Request, place: str) -> None:

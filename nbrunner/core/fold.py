@@ -10,7 +10,12 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core import commands, edits, events
-from nbrunner.core.apply import apply, with_messages_set, with_result_edited
+from nbrunner.core.apply import (
+    marks_after,
+    settings_after,
+    with_messages_set,
+    with_result_edited,
+)
 from nbrunner.core.blocks import Block, tool_results, tool_uses
 from nbrunner.core.history import facts_of, survey
 from nbrunner.core.note import Note
@@ -71,20 +76,18 @@ def _(_: events.Resumed, transcript: Transcript) -> Transcript:
 @_fold.register
 def _(event: events.EditApplied, transcript: Transcript) -> Transcript:
     edit = event.edit
-    edited = apply(transcript.next_request(), edit, by=event.by)
-    changed = _with(
-        transcript,
-        settings=edited.settings,
-        marks=edited.marks,
-        asked=_without_edit(transcript, edit),
-    )
-    if isinstance(edit, edits.EditResult):
-        messages = with_result_edited(transcript.messages, edit, transcript.sent)
-        return _with_edited_call(_with_messages(changed, messages), edit)
-    if isinstance(edit, edits.SetMessages):
-        messages = with_messages_set(transcript.messages, edit, transcript.sent)
-        return _with_messages(changed, messages, sent=len(edit.messages))
-    return changed
+    done = _with(transcript, asked=_without_edit(transcript, edit))
+    match edit:
+        case edits.ToggleCache():
+            return _with(done, marks=marks_after(transcript.marks, edit))
+        case edits.EditResult():
+            messages = with_result_edited(transcript.messages, edit, transcript.sent)
+            return _with_edited_call(_with_messages(done, messages), edit)
+        case edits.SetMessages():
+            messages = with_messages_set(transcript.messages, edit, transcript.sent)
+            return _with_messages(done, messages, sent=len(edit.messages))
+        case _:
+            return _with(done, settings=settings_after(transcript.settings, edit))
 
 
 @_fold.register

@@ -178,8 +178,8 @@ def test_a_stale_retry_sends_nothing_and_is_refused_in_the_bar(shown: Show) -> N
     run = finished("Hi.")
     panel = shown(run)
     panel.comm.hear({"op": "hello"})
-    panel.comm.hear({"intent": "retry"})
-    assert panel.comm.shows("only a failed request can be retried")
+    panel.comm.hear({"intent": "retry", "attempt": "0.0"})
+    assert panel.comm.shows("The run has moved on")
     assert len(run.transcript.iterations) == 1
     assert run.transcript.status == "finished"
 

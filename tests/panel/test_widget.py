@@ -107,6 +107,8 @@ def test_hellos_that_come_while_the_answer_is_made_have_it_for_theirs(
     comm.handle_msg({**hello, "buffers": []})
     others.set()
     assert comm.has_answered()
+    with comm.arrived:
+        assert not comm.arrived.wait_for(lambda: len(comm.answers()) > 1, 0.5)
     comm.hear({"op": "hello"})
     assert len(comm.answers()) == 2
 

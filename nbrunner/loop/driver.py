@@ -61,6 +61,8 @@ class Driver:
     Attributes:
         iteration: The index of the iteration in hand, from 0.
         broken_by: What a tool raised that ended the loop: an interrupt, say.
+        made_by_code: Asked for the results of the reply in hand before its calls are
+            run for them: the user's own loop may have them already.
     """
 
     def __init__(  # noqa: PLR0913 - the composition root of a loop
@@ -96,6 +98,7 @@ class Driver:
         self._started = 0
         self._sent_at = 0.0
         self.broken_by: BaseException | None = None
+        self.made_by_code: Callable[[], Message | None] = lambda: None
 
     # -- the loop ------------------------------------------------------------
 
@@ -154,7 +157,16 @@ class Driver:
 
     def suspend(self, stopped_by: str) -> None:
         """End for now, with what is in hand: `begin()` goes on from there."""
-        self._pen.write(RunFinished(stopped_by=stopped_by))
+        with self._pen.held():
+            self._controls.listen()
+            self.calm_down()
+            self._pen.write(RunFinished(stopped_by=stopped_by))
+
+    def calm_down(self) -> BaseException | None:
+        """Forget that the run was to stop; returns what a tool raised, if one did."""
+        broken_by, self.broken_by = self.broken_by, None
+        self._controls.stopping = False
+        return broken_by
 
     def listen(self) -> None:
         """Obey what was asked, without waiting for a safe point."""
@@ -285,18 +297,14 @@ class Driver:
         self._controls.decisions.forget()
         return message
 
-    def settle(self, results: Message | None = None) -> None:
-        """Be done with the reply in hand: run its calls, and keep their results.
-
-        Args:
-            results: The user message with the results, where there is one already.
-        """
+    def settle(self) -> None:
+        """Be done with the reply in hand: run its calls, and keep their results."""
         if self._exchange is None:
             return
         self.read()
         self._controls.listen()
         drops = self._controls.dropping
-        message = None if drops else results or self.answer()
+        message = None if drops else self.made_by_code() or self.answer()
         if self._controls.dropping:
             self._drop_if_asked()
         elif message is not None:
@@ -313,6 +321,11 @@ class Driver:
         if last is not None and last.reply is not None:
             by = self._controls.dropped_by
             self._pen.write(ReplyDropped(iteration=last.index, by=by))
+
+    def close(self) -> None:
+        """End for good where it stands: what is open is closed and told."""
+        self.leave()
+        self._let_go()
 
     def _let_go(self) -> None:
         if self._exchange is not None:
@@ -398,6 +411,10 @@ class Driver:
                 raise
             self._controls.dropping = False
             self._fail(dropped_failure(self._iteration))
+        except (KeyboardInterrupt, SystemExit):
+            # What broke a read off has broken the stream: it is asked for again.
+            self._fail(stopped_failure(self._iteration))
+            raise
 
     def _fail(self, failure: Failure) -> None:
         self._let_go()

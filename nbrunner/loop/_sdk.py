@@ -45,6 +45,13 @@ _NOT_EAGER = (
 )
 
 
+_OF_THE_LOOP = ("stream", "max_iterations")
+_NOT_SENT = (
+    "{name} is not sent with a request: it is the loop's, and is given to Run(...) or "
+    "tool_runner(...) when the run is made."
+)
+
+
 class Part(NamedTuple):
     """A piece of a reply as it streams in."""
 
@@ -200,6 +207,8 @@ def checked_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     for name in given:
         if name not in known:
             raise UnknownParameter(name, known)
+        if name in _OF_THE_LOOP:
+            raise UnknownParameter(name, (), _NOT_SENT.format(name=name))
     if given.get("thread", False) is not False:
         raise UnknownParameter("thread", (), _NO_THREAD)
     if given.get("run_tools_eagerly", False):

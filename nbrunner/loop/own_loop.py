@@ -39,10 +39,10 @@ class OwnLoop:
         final: The newest whole reply, as the SDK's message.
     """
 
-    def __init__(self, driver: Driver, *, stream: bool) -> None:
+    def __init__(self, driver: Driver, *, stream: bool, final: Any = None) -> None:
         self.driver = driver
         driver.made_by_code = self._results
-        self.final: Any = None
+        self.final = final
         self._stream = stream
         self._response: Message | None = None
         self._by_hand: Message | None = None

@@ -88,8 +88,9 @@ class AsRunner(Steering):
     def _own_loop(self) -> OwnLoop:
         own = self._own
         if own is None or own.driver.has_left:
+            final = own.final if own is not None else None
             streams = self._driving["stream"]
-            own = self._own = OwnLoop(self._new_driver(), stream=streams)
+            own = self._own = OwnLoop(self._new_driver(), stream=streams, final=final)
         return own
 
     def until_done(self) -> Any:
@@ -103,7 +104,7 @@ class AsRunner(Steering):
         """
         if self.is_running and not self._is_iterated:
             self.wait()
-        elif not (self._is_closed or self._is_at_its_limit):
+        elif not (self._is_closed or self._is_at_its_end):
             for _ in self:
                 pass
         replies = [i.reply for i in self.transcript.iterations if i.reply is not None]
@@ -117,9 +118,13 @@ class AsRunner(Steering):
         return final if is_newest else message_of(replies[-1])
 
     @property
-    def _is_at_its_limit(self) -> bool:
-        waits = self.transcript.waiting
-        return self.stopped_by == "max_iterations" and not waits
+    def _is_at_its_end(self) -> bool:
+        """Whether the run ended by itself, and nothing was asked of it since."""
+        transcript = self.transcript
+        has_in_hand = self._own is not None and self._own.driver.in_hand is not None
+        if has_in_hand or transcript.waiting or transcript.asked:
+            return False
+        return not transcript.is_due or self.stopped_by == "max_iterations"
 
     def append_messages(self, *messages: Any) -> None:
         """Append to the conversation, behind the reply in hand and its results.

@@ -42,9 +42,7 @@ SAMPLES = {
     "taking over the history": Sample(
         page.HISTORY, ([PARIS], [PARIS], "Sunny."), ["get_weather", "get_weather"]
     ),
-    "set_messages_params": Sample(
-        page.PARAMS, ([PARIS], "Sunny."), ["get_weather"]
-    ),
+    "set_messages_params": Sample(page.PARAMS, ([PARIS], "Sunny."), ["get_weather"]),
     "an error intercepted": Sample(
         page.INTERCEPTED, ([use("my_tool", query="hello")], "Oh."), ["my_tool"]
     ),
@@ -69,9 +67,7 @@ class Did:
         self.raised: Exception | None = None
 
 
-def run_sample(
-    sample: Sample, call: str, monkeypatch: pytest.MonkeyPatch
-) -> Did:
+def run_sample(sample: Sample, call: str, monkeypatch: pytest.MonkeyPatch) -> Did:
     """Run a sample with that in place of the SDK method's call."""
     did, wire = Did(), Wire(*sample.replies)
     client = wire.client

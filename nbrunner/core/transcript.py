@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from nbrunner.core.blocks import Block, Value, text_of
+from nbrunner.core.blocks import Block, Value, content_of, text_of, tool_uses
 from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Command
 from nbrunner.core.edits import Edit
@@ -30,6 +30,7 @@ from nbrunner.core.request import (
     with_notes,
     with_open_calls_closed,
 )
+from nbrunner.core.tool_changes import with_tool_changes
 from nbrunner.core.usage import Usage
 
 CallStatus: TypeAlias = Literal["proposed", "asked", "running"] | Outcome
@@ -163,6 +164,11 @@ class Iteration(Value):
         return Usage.of(self.reply.get("usage") if self.reply else None)
 
     @property
+    def is_compaction(self) -> bool:
+        """Whether it asked for a summary in place of the conversation, not a reply."""
+        return self.request.compaction is not None
+
+    @property
     def attempt(self) -> str:
         """What stands for its newest attempt: no other one of the run has that name."""
         return f"{self.index}.{self.attempts}"
@@ -197,6 +203,9 @@ class Transcript(Value):
         known: What the API's rules ask about the messages, found out once.
         marks: The cache marks that were asked for, oldest first.
         waiting: The person's messages that have not gone out yet.
+        tool_changes: Tools added and removed that Claude has not been told of yet.
+        compaction: How to compact the conversation before the next reply; None where
+            nobody asked for that.
         asked: Commands that wait for a safe point.
         refused: The reason of the last refusal, until something else happens.
         stopped_by: Why the run ended, or would have if it were not held open; None
@@ -220,6 +229,8 @@ class Transcript(Value):
     marks: tuple[Mark, ...] = ()
     container: str | None = None
     waiting: tuple[Note, ...] = ()
+    tool_changes: tuple[Any, ...] = ()
+    compaction: Block | None = None
     asked: tuple[Command, ...] = ()
     refused: tuple[Edit | Command, str] | None = None
     stopped_by: StoppedBy | None = None
@@ -254,6 +265,7 @@ class Transcript(Value):
         return (
             bool(replied)
             and replied[-1].stop_reason in SENT_BACK
+            and not replied[-1].is_compaction
             and self.messages[-1]["role"] == "assistant"
         )
 
@@ -264,9 +276,28 @@ class Transcript(Value):
             return True
         if self.last is None or self.last.reply is None:
             return True
+        if self.last.is_compaction:
+            # What was due before the conversation was compacted still is.
+            return bool(self.last.request.messages[-1]["role"] != "assistant")
         # A reply ends the conversation for now; its results do not.
         is_new_branch = not self.own_iterations
         return is_new_branch or self.messages[-1]["role"] != "assistant"
+
+    @property
+    def compacts_next(self) -> bool:
+        """Whether the next request asks for a summary in place of the conversation."""
+        if self.compaction is None or self.is_sent_back:
+            return False
+        # A reply that was cut off inside a call cannot be summarized.
+        last = self.messages[-1] if self.messages else None
+        is_reply = last is not None and last["role"] == "assistant"
+        return not (is_reply and last is not None and tool_uses(content_of(last)))
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the last reply ended that was no compaction asked for."""
+        replies = (i for i in reversed(self.iterations) if not i.is_compaction)
+        return next((i.stop_reason for i in replies), None)
 
     @property
     def own_iterations(self) -> tuple[Iteration, ...]:
@@ -289,6 +320,8 @@ class Transcript(Value):
             why = _CUT_OFF.format(reason=self.last.stop_reason)
             messages = with_open_calls_closed(messages, why)
         messages = with_notes(messages, notes)
+        if not self.is_sent_back:
+            messages = with_tool_changes(messages, self.tool_changes)
         return Request(
             settings=self.settings,
             messages=messages,
@@ -296,6 +329,7 @@ class Transcript(Value):
             marks=self.marks,
             sent=self.sent,
             container=self.container,
+            compaction=self.compaction if self.compacts_next else None,
         )
 
     def branch(self, at: int, name: str) -> Transcript:

@@ -78,7 +78,8 @@ class Exchange:
         stream: bool,
     ) -> None:
         options = {key: body[key] for key in _REQUEST_OPTIONS if key in body}
-        params = {k: v for k, v in body.items() if k not in _REQUEST_OPTIONS}
+        apart = (*_REQUEST_OPTIONS, "compaction")
+        params = {k: v for k, v in body.items() if k not in apart}
         runner: Any = BetaStreamingToolRunner if stream else BetaToolRunner
         self._runner = runner(
             params={**params, "thread": False},
@@ -87,6 +88,9 @@ class Exchange:
             options=options,
             max_iterations=1,
         )
+        if "compaction" in body:
+            # It goes out before the first request, and is the only one.
+            self._runner.compact_before_next_turn(body["compaction"])
         self._stream = stream
         self._item: Any = None
         self._not_begun: list[Any] = []
@@ -132,19 +136,19 @@ class Exchange:
         self._not_begun = [b for b in item.content if b.type == "tool_use"]
         return message
 
-    def answer_calls(self, stand_in: Callable[[str], Any], known: set[str]) -> Message:
+    def answer_calls(self, answering: Callable[[str], Any]) -> Message:
         """Run the reply's calls; returns the user message with their results.
 
         Args:
-            stand_in: Makes the tool that answers for an unknown name.
-            known: The names that the runner answers itself.
+            answering: Gives the tool that answers for a name; None where the runner
+                answers itself.
         """
         named = {call.name for call in self._not_begun if not call.toolset_name}
-        unknown = named - known
-        for name in sorted(unknown):
+        for name in sorted(named):
             # Added to a runner that sends nothing more: it changes who answers the
             # call in hand, and nothing on the wire.
-            self._runner.add_tools(stand_in(name))
+            if (tool := answering(name)) is not None:
+                self._runner.add_tools(tool)
         message: Message = plain(self._runner.generate_tool_call_response())
         return message
 

@@ -35,7 +35,7 @@ from nbrunner.core.events import (
     Event,
     Outcome,
 )
-from nbrunner.errors import NotATool, close_matches
+from nbrunner.errors import NotATool, UsageError, close_matches
 from nbrunner.loop._sdk import plain
 from nbrunner.loop.exits import Left
 from nbrunner.loop.invalid_input import (
@@ -259,9 +259,29 @@ class ToolBox:
         """The names among those definitions of the tools that run here."""
         return {t.name for t in self._offered(sent) if _is_gated(t)}
 
-    def answered_in(self, sent: Iterable[Block]) -> set[str]:
-        """The names that the SDK's runner answers itself, toolsets included."""
-        return {_name_of(tool) for tool in self._offered(sent)}
+    def learn_added(self, tools: Iterable[Any]) -> tuple[Block, ...]:
+        """Keep tools that are added to a run; returns their definitions.
+
+        Raises:
+            UsageError: One is a toolset: those of a run are fixed.
+        """
+        given = list(tools)
+        for tool in given:
+            check_is_no_toolset(tool)
+        definitions = self.learn(given)
+        for tool in given:
+            if isinstance(tool, dict):
+                # As the SDK does: nothing runs for a raw definition.
+                self._tools.pop(str(tool.get("name")), None)
+        return definitions
+
+    def answering(self, name: str, desk: Desk, sent: Iterable[Block]) -> Any:
+        """The gate that answers calls of a name; None where a toolset does."""
+        named = {_name_of(tool): tool for tool in self._offered(sent)}
+        tool = named.get(name)
+        if tool is None:
+            return MissingTool(name, self, desk, sent)
+        return Gate(tool, desk) if _is_gated(tool) else None
 
     def gated(self, desk: Desk, sent: Iterable[Block]) -> list[Any]:
         """The tools to run for a request that offers those, each behind its gate.
@@ -283,6 +303,31 @@ class ToolBox:
                 else plain(tool.to_dict()) in definitions
             )
         ]
+
+
+def check_is_no_toolset(tool: Any) -> None:
+    """Refuse a toolset where tools are added or removed.
+
+    Raises:
+        UsageError: It is one.
+    """
+    if isinstance(tool, BetaRunnableToolset):
+        raise UsageError(
+            f"{tool.toolset_name} is a toolset, and those of a run are fixed. Fork the "
+            "run with other tools: run.fork(edits=[SetTools([...])])."
+        )
+
+
+def name_of_tool(tool: Any) -> str:
+    """The name of a tool, given as it or by its name.
+
+    Raises:
+        UsageError: It is a toolset.
+    """
+    check_is_no_toolset(tool)
+    if isinstance(tool, str):
+        return tool
+    return str(tool["name"]) if isinstance(tool, dict) else _name_of(tool)
 
 
 def _name_of(tool: Any) -> str:

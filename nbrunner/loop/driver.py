@@ -30,10 +30,11 @@ from nbrunner.core.events import (
     RunStarted,
     Source,
 )
+from nbrunner.core.history import survey
+from nbrunner.core.tool_changes import offered
 from nbrunner.core.validity import check
 from nbrunner.errors import InvalidHistory
 from nbrunner.loop._sdk import Exchange, Part, failure_of
-from nbrunner.loop._tools import MissingTool, ToolBox
 from nbrunner.loop.controls import Controls
 from nbrunner.loop.displays import Catcher, nothing_caught
 from nbrunner.loop.exits import Left, StopAsked
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from nbrunner.core.commands import Decision
     from nbrunner.core.request import Fitted
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.loop._tools import ToolBox
     from nbrunner.loop.inbox import Inbox
     from nbrunner.loop.tracebacks import FrameName
 
@@ -221,7 +223,9 @@ class Driver:
     def _reason_to_end(self, transcript: Transcript) -> str | None:
         last = transcript.last
         if last is not None and not transcript.is_due:
-            return last.stop_reason or "end_turn"
+            if transcript.compacts_next:
+                return None
+            return transcript.stop_reason or "end_turn"
         retries = last is not None and last.reply is None
         limit = self._max_iterations
         if limit is not None and self._started >= limit and not retries:
@@ -248,7 +252,8 @@ class Driver:
         fitted = self._begin_iteration()
         with self.telling_of_failure():
             check(fitted.body, self.iteration, fitted.known)
-            gates = self._tools.gated(self, fitted.body.get("tools", ()))
+            sent = offered(fitted.body.get("tools", ()), fitted.known)
+            gates = self._tools.gated(self, sent)
             exchange = Exchange(self._client, fitted.body, gates, stream=self._stream)
             self._exchange = exchange
             self._sent_at = time.perf_counter()
@@ -287,15 +292,26 @@ class Driver:
         asks = iteration.stop_reason == "tool_use" and iteration.tool_calls
         if exchange is None or not asks:
             return None
+        self._controls.listen()
         self._controls.answer_by_hand(iteration, by_hand or {})
-        sent = iteration.request.settings.tools
-        self._ask_about_calls(iteration, self._tools.names_in(sent))
+        at_hand = self._offered_now(iteration)
+        self._ask_about_calls(iteration, self._tools.names_in(at_hand))
         message = exchange.answer_calls(
-            lambda name: MissingTool(name, self._tools, self, sent),
-            self._tools.answered_in(sent),
+            lambda name: self._tools.answering(name, self, at_hand)
         )
         self._controls.decisions.forget()
         return message
+
+    def _offered_now(self, iteration: Iteration) -> list[Block]:
+        """The tools of a request, with what was added and removed since."""
+        request, pending = iteration.request, self._transcript.tool_changes
+        known = survey(request.messages, request.known)
+        return offered(request.settings.tools, known, pending)
+
+    @property
+    def is_compacting(self) -> bool:
+        """Whether the iteration in hand asks for a summary and not for a reply."""
+        return self._iteration.is_compaction
 
     def settle(self) -> None:
         """Be done with the reply in hand: run its calls, and keep their results."""
@@ -338,8 +354,9 @@ class Driver:
             transcript = self._transcript
             again = transcript.last is not None and transcript.last.reply is None
             self.iteration = len(transcript.iterations) - again
-            self._started += not again
-            fitted = transcript.next_request(transcript.outgoing).fitted()
+            request = transcript.next_request(transcript.outgoing)
+            self._started += not again and request.compaction is None
+            fitted = request.fitted()
             self._pen.write(
                 IterationStarted(
                     iteration=self.iteration,

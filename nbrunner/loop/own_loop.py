@@ -81,7 +81,8 @@ class OwnLoop:
         if self._stream:
             return WatchedStream(item, self.driver)
         self.driver.read()
-        self.final = item
+        if not self.driver.is_compacting:
+            self.final = item
         return item
 
     def _settle(self) -> None:
@@ -90,7 +91,8 @@ class OwnLoop:
         if exchange is None:
             return
         self.driver.read()
-        self.final = exchange.reply or self.final
+        if not self.driver.is_compacting:
+            self.final = exchange.reply or self.final
         self.driver.settle()
         self._response = self._by_hand = None
 

@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.apply import settings_after
 from nbrunner.core.commands import Retry, Submit
-from nbrunner.core.edits import SetMessages, SetParams, SetSystem, SetTools
+from nbrunner.core.compaction import SUMMARIZE
+from nbrunner.core.edits import (
+    ChangeTools,
+    Compact,
+    SetMessages,
+    SetParams,
+    SetSystem,
+    SetTools,
+)
 from nbrunner.errors import UsageError
 from nbrunner.loop._sdk import message_of, plain
+from nbrunner.loop._tools import name_of_tool
 from nbrunner.loop.own_loop import OwnLoop
 from nbrunner.run.async_items import AsyncItems
 from nbrunner.run.given import messages_of
@@ -19,7 +28,7 @@ from nbrunner.run.steering import Steering
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
-    from nbrunner.core.blocks import Message
+    from nbrunner.core.blocks import Block, Message
     from nbrunner.core.edits import Edit
     from nbrunner.core.transcript import Transcript
     from nbrunner.loop.driver import Driver
@@ -107,7 +116,8 @@ class AsRunner(Steering):
         elif not (self._is_closed or self._is_at_its_end):
             for _ in self:
                 pass
-        replies = [i.reply for i in self.transcript.iterations if i.reply is not None]
+        iterations = [i for i in self.transcript.iterations if not i.is_compaction]
+        replies = [i.reply for i in iterations if i.reply is not None]
         if not replies:
             raise UsageError(
                 f"{self.name} ended before any reply was whole: there is no final "
@@ -122,9 +132,10 @@ class AsRunner(Steering):
         """Whether the run ended by itself, and nothing was asked of it since."""
         transcript = self.transcript
         has_in_hand = self._own is not None and self._own.driver.in_hand is not None
-        if has_in_hand or transcript.waiting or transcript.asked:
+        if has_in_hand or transcript.asked or transcript.compacts_next:
             return False
-        return not transcript.is_due or self.stopped_by == "max_iterations"
+        is_at_its_limit = self.stopped_by == "max_iterations" and not transcript.waiting
+        return is_at_its_limit or not transcript.is_due
 
     def append_messages(self, *messages: Any) -> None:
         """Append to the conversation, behind the reply in hand and its results.
@@ -192,8 +203,44 @@ class AsRunner(Steering):
             edits.append(SetSystem(plain(system)))
         if list(tools) != now["tools"]:
             edits.append(SetTools(tools))
+        self._edit_now(*edits, *_changed(given, now))
+
+    def add_tools(self, *tools: Any) -> None:
+        """Give Claude more tools, and leave the `tools` parameter and its cache alone.
+
+        They run at once, also for a call in hand. A raw definition is for a tool of
+        the server's: nothing runs for it here.
+
+        Raises:
+            NotATool: Something is not a tool.
+            UsageError: One is a toolset: those of a run are fixed.
+        """
+        self._edit_now(ChangeTools(added=tools))
+
+    def remove_tools(self, *tools: Any) -> None:
+        """Take tools from Claude, by name or as they are, and leave `tools` alone.
+
+        They stop running at once, also for a call in hand.
+
+        Raises:
+            UsageError: One is a toolset: those of a run are fixed.
+        """
+        self._edit_now(ChangeTools(removed=tuple(map(name_of_tool, tools))))
+
+    def compact_before_next_turn(self, compaction: Block | None = None) -> None:
+        """Have the conversation summarized, once the reply in hand is done with.
+
+        The request for the summary is an iteration too, and counts for no
+        `max_iterations`. The summary takes the place of the conversation.
+
+        Args:
+            compaction: How; the SDK's `{"type": "summarize"}` if None.
+        """
+        self._edit_now(Compact(compaction=compaction or dict(SUMMARIZE)))
+
+    def _edit_now(self, *edits: Edit) -> None:
         # Checked as a whole before any of it is asked for.
-        for edit in [self._checked(edit) for edit in [*edits, *_changed(given, now)]]:
+        for edit in [self._checked(edit) for edit in edits]:
             self._ask(Submit(edit=edit), "code")
         if self._own is not None and self._is_iterated:
             self._own.driver.listen()

@@ -45,6 +45,12 @@ _NOT_EAGER = (
 )
 
 
+_GONE = {
+    "compaction_control": (
+        "compaction_control is gone from the SDK. context_management={...} lets the "
+        "API compact, and run.compact_before_next_turn() does it at a time you choose."
+    ),
+}
 _OF_THE_LOOP = ("stream", "max_iterations")
 _NOT_SENT = (
     "{name} is not sent with a request: it is the loop's, and is given to Run(...) or "
@@ -209,6 +215,8 @@ def checked_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     runner = anthropic.resources.beta.messages.Messages.tool_runner
     known = set(inspect.signature(runner).parameters) - {"self"}
     for name in given:
+        if name in _GONE:
+            raise UnknownParameter(name, (), _GONE[name])
         if name not in known:
             raise UnknownParameter(name, known)
         if name in _OF_THE_LOOP:

@@ -199,3 +199,22 @@ def test_an_input_edited_in_the_message_is_what_the_tool_gets_and_the_reply_stay
     assert ran.sent()[1]["content"][0]["input"] == {"a": 1, "b": 2}
     (call,) = ran.run.transcript.iterations[0].tool_calls
     assert (call.input, call.executed_input) == ({"a": 1, "b": 2}, {"a": 10, "b": 20})
+
+
+@both_ways
+def test_a_fifth_mark_makes_the_oldest_give_way(*, stream: bool) -> None:
+    ran = Ran(*[[ADD]] * 5, "Done.", stream=stream)
+    for _ in ran.run:
+        response = ran.run.generate_tool_call_response()
+        for block in response["content"] if response else ():
+            block["cache_control"] = {"type": "ephemeral"}
+    assert [str(body).count("cache_control") for body in ran.bodies] == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        4,
+    ]
+    last = ran.run.transcript.iterations[-1]
+    assert last.dropped_marks == ("messages[2].content[0]",)

@@ -11,7 +11,8 @@ from anthropic import beta_tool
 from nbrunner.errors import (
     UsageError,
 )
-from nbrunner.replay import fail, use
+from nbrunner.loop._sdk import SilentEnd
+from nbrunner.replay import cut, fail, use
 from tests.loop.iterated import (
     ADD,
     BRIEF,
@@ -320,5 +321,14 @@ def test_an_interrupt_while_the_body_reads_a_stream_asks_for_the_reply_again() -
     with pytest.raises(KeyboardInterrupt):
         list(ran.texts())
     assert [f.kind for f in ran.run.transcript.last.failures] == ["stopped"]
+    assert list(ran.texts()) == ["Done."]
+    assert ran.bodies[0] == ran.bodies[1]
+
+
+def test_a_stream_that_ends_in_silence_is_an_error_in_the_own_loop() -> None:
+    ran = Ran(cut("one two three four five", 4), "Done.", stream=True)
+    with pytest.raises(SilentEnd):
+        list(ran.run)
+    assert ran.run.transcript.last.failures[-1].kind == "stream"
     assert list(ran.texts()) == ["Done."]
     assert ran.bodies[0] == ran.bodies[1]

@@ -246,6 +246,9 @@ def not_run(iteration: Iteration, call: ToolCall) -> str | None:
 
 def gist(iteration: Iteration) -> str:
     """The first line of what Claude said in an iteration."""
+    if iteration.is_compaction:
+        is_done = iteration.reply is not None
+        return "the conversation, summarized" if is_done else "asks for a summary"
     line = next(iter(text_of(iteration.blocks).strip().splitlines()), "")
     return ellipsis(_EMPHASIS.sub("", line), _GIST_CHARACTERS)
 
@@ -255,6 +258,7 @@ _FAILURES = {
     "connection": "nobody answered",
     "stream": "the reply broke off",
     "stopped": "stopped before the reply was whole",
+    "dropped": "dropped before the reply was whole",
     "replay": "the replies at hand did not fit",
     "history": "not sent: the history is not valid",
 }

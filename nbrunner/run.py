@@ -31,7 +31,13 @@ from nbrunner.core.events import Asked, CommandRefused
 from nbrunner.core.redact import redact
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
-from nbrunner.errors import RunInterrupted, UsageError, WaitInterrupted
+from nbrunner.debugger import open_at
+from nbrunner.errors import (
+    NothingToDebug,
+    RunInterrupted,
+    UsageError,
+    WaitInterrupted,
+)
 from nbrunner.loop._sdk import (
     checked_client,
     checked_parameters,
@@ -41,11 +47,12 @@ from nbrunner.loop._sdk import (
 from nbrunner.loop._tools import ToolBox
 from nbrunner.loop.controls import NOTHING_FAILED
 from nbrunner.loop.driver import Driver
+from nbrunner.loop.failed_calls import FailedCalls
 from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.interrupts import Interrupts
 from nbrunner.loop.ledger import Ledger, Listener
 from nbrunner.loop.worker import Worker
-from nbrunner.presence import cell_name, is_headless
+from nbrunner.presence import cell_name, current_shell, is_headless
 from nbrunner.publisher import caught_displays
 from nbrunner.replay import Cassette, connect, play
 from nbrunner.replay.client import is_matched_by_order, source_of
@@ -145,6 +152,7 @@ class Run:
             )
         )
         self._inbox = Inbox()
+        self._failed_calls = FailedCalls()
         self._worker: Worker | None = None
         self._hold = hold
         self._driving: dict[str, Any] = {
@@ -231,6 +239,7 @@ class Run:
                     tools=self._tools,
                     source=self.source,
                     frame_name=cell_name,
+                    failed_calls=self._failed_calls,
                     caught_displays=caught_displays,
                     hold=self._hold and not is_headless(),
                     **self._driving,
@@ -382,6 +391,40 @@ class Run:
             self._ask(command, by)
             if not self.is_running:
                 self.start()
+
+    # -- looking into an error -------------------------------------------------
+
+    def exception(self, call_id: str | None = None) -> BaseException | None:
+        """What the tool of a call raised, with its traceback from the tool down.
+
+        The newest few are kept as long as the run is, and with them the values that
+        were in the tools' frames.
+
+        Args:
+            call_id: The id of the call; without one it is the newest that failed.
+        """
+        return self._failed_calls.error(call_id)
+
+    def debug(self, call_id: str | None = None) -> None:
+        """Open the debugger in the frame in which a tool failed.
+
+        It asks its questions in the cell, as `%debug` does, which opens the same
+        frame after a `%%toolrun` cell.
+
+        Args:
+            call_id: The id of the call; without one it is the newest that failed.
+
+        Raises:
+            NothingToDebug: No error of such a call is at hand, or nobody is here to
+                answer the debugger. It is a UsageError.
+        """
+        error = self.exception(call_id)
+        if error is None:
+            at_hand = list(self._failed_calls)
+            raise NothingToDebug.no_error(self.name, call_id, at_hand)
+        if is_headless():
+            raise NothingToDebug.nobody_there(self.name)
+        open_at(error, current_shell())
 
     # -- showing ---------------------------------------------------------------
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from nbrunner.core.blocks import Message
     from nbrunner.core.request import Fitted
     from nbrunner.core.transcript import Iteration, Transcript
+    from nbrunner.loop.failed_calls import FailedCalls
     from nbrunner.loop.inbox import Inbox
     from nbrunner.loop.tracebacks import FrameName
 
@@ -65,9 +66,11 @@ class Driver:
         hold_on_failure: bool,
         sdk_texts: bool,
         frame_name: FrameName,
+        failed_calls: FailedCalls,
         caught_displays: Catcher = nothing_caught,
     ) -> None:
         self.iteration = 0
+        self.failed_calls = failed_calls
         self.sdk_texts = sdk_texts
         self.frame_name = frame_name
         self.caught_displays = caught_displays

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.display import display
 
 from nbrunner.core.redact import redact
+from nbrunner.debugger import point_at
 from nbrunner.errors import RunFailed
 from nbrunner.presence import someone_is_there
 
@@ -37,7 +38,7 @@ async def awaited(run: Run, shell: InteractiveShell) -> None:
     Raises:
         RunFailed: The run ended with an error, which also ends Run All.
     """
-    with _shown(run, shell):
+    with _debuggable(run), _shown(run, shell):
         await run
     _raise_failure(run)
 
@@ -48,7 +49,7 @@ def blocking(run: Run, shell: InteractiveShell) -> None:
     Raises:
         RunFailed: The run ended with an error.
     """
-    with _shown(run, shell):
+    with _debuggable(run), _shown(run, shell):
         run.wait()
     _raise_failure(run)
 
@@ -62,6 +63,22 @@ def detached(run: Run) -> None:
     # Clicks end a run too: what is sent then goes to this cell all the same.
     context = contextvars.copy_context()
     run.start(then=lambda: context.run(close))
+
+
+@contextlib.contextmanager
+def _debuggable(run: Run) -> Iterator[None]:
+    """Let `%debug` in the next cell open where a tool of this one failed.
+
+    Of a cell that raises, IPython puts what it raised in its place; `run.debug()`
+    still opens the tool's.
+    """
+    before = run.exception()
+    try:
+        yield
+    finally:
+        error = run.exception()
+        if error is not None and error is not before:
+            point_at(error)
 
 
 @contextlib.contextmanager

@@ -46,7 +46,7 @@ from nbrunner.loop._sdk import (
 )
 from nbrunner.loop._tools import ToolBox
 from nbrunner.loop.controls import NOTHING_FAILED
-from nbrunner.loop.driver import Driver
+from nbrunner.loop.driver import Driver, ErrorBreak
 from nbrunner.loop.failed_calls import FailedCalls
 from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.interrupts import Interrupts
@@ -104,6 +104,8 @@ class Run:
             in a kernel that nobody sits at (nbclient, papermill).
         hold_on_failure: Wait for `retry()` or `stop()` after a request that failed
             and may succeed when sent again, instead of ending.
+        break_on_error: Pause when a tool call failed, before its result goes out; in
+            a kernel that nobody sits at the run goes on, and its page says so.
         sdk_texts: Send Claude the SDK's own texts for an invalid input, an unknown
             tool and an odd return value, in place of ours.
         name: What the run is called in its panel and in its lines of Python.
@@ -129,6 +131,7 @@ class Run:
         stream: bool = True,
         hold: bool = False,
         hold_on_failure: bool = False,
+        break_on_error: bool = False,
         sdk_texts: bool = False,
         name: str = "run",
         **params: Any,
@@ -154,7 +157,7 @@ class Run:
         self._inbox = Inbox()
         self._failed_calls = FailedCalls()
         self._worker: Worker | None = None
-        self._hold = hold
+        self._hold, self._break_on_error = hold, break_on_error
         self._driving: dict[str, Any] = {
             "stream": stream,
             "max_iterations": max_iterations,
@@ -242,6 +245,7 @@ class Run:
                     failed_calls=self._failed_calls,
                     caught_displays=caught_displays,
                     hold=self._hold and not is_headless(),
+                    error_break=self._error_break(),
                     **self._driving,
                 )
             )
@@ -249,6 +253,11 @@ class Run:
                 self._worker.when_finished(then)
             self._worker.start()
         return self
+
+    def _error_break(self) -> ErrorBreak | None:
+        if not self._break_on_error:
+            return None
+        return "tell" if is_headless() else "pause"
 
     def wait(self, timeout_s: float | None = None) -> Transcript:
         """Block until the run ends; starts it if nobody did.

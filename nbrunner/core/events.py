@@ -89,10 +89,16 @@ class Asked(Value):
 
 
 class Halted(Value):
-    """The loop waits for a person: paused, or after a failed request."""
+    """The loop waits for a person: paused, or after a failed request.
+
+    Attributes:
+        reason: What made it pause by itself, in a few words; None where someone
+            asked for the pause.
+    """
 
     kind: Literal["halted"] = "halted"
     why: Literal["paused", "failed"]
+    reason: str | None = None
 
 
 class Resumed(Value):
@@ -248,6 +254,14 @@ class ResultsFinished(Value):
     message: Message
 
 
+class Remarked(Value):
+    """Something about an iteration that a person ought to know, as a sentence."""
+
+    kind: Literal["remarked"] = "remarked"
+    iteration: int
+    remark: str
+
+
 class RunHeld(Value):
     """The run is at its end, and is held open for a follow-up until a person ends it.
 
@@ -284,6 +298,7 @@ Event: TypeAlias = Annotated[
     | CallDisplayed
     | CallFinished
     | ResultsFinished
+    | Remarked
     | RunHeld
     | RunFinished,
     Field(discriminator="kind"),

@@ -51,7 +51,8 @@ def _(event: events.Asked, transcript: Transcript) -> Transcript:
 
 @_fold.register
 def _(event: events.Halted, transcript: Transcript) -> Transcript:
-    return _with(transcript, status=event.why, asked=_still_asked(transcript))
+    asked = _still_asked(transcript)
+    return _with(transcript, status=event.why, asked=asked, paused_for=event.reason)
 
 
 @_fold.register
@@ -63,7 +64,9 @@ def _(event: events.RunHeld, transcript: Transcript) -> Transcript:
 @_fold.register
 def _(_: events.Resumed, transcript: Transcript) -> Transcript:
     asked = _still_asked(transcript)
-    return _with(transcript, status="running", stopped_by=None, asked=asked)
+    return _with(
+        transcript, status="running", stopped_by=None, asked=asked, paused_for=None
+    )
 
 
 @_fold.register
@@ -213,8 +216,17 @@ def _(event: events.ResultsFinished, transcript: Transcript) -> Transcript:
 
 
 @_fold.register
+def _(event: events.Remarked, transcript: Transcript) -> Transcript:
+    remarks = (*transcript.iterations[event.iteration].remarks, event.remark)
+    return _with_iteration(transcript, event.iteration, remarks=remarks)
+
+
+@_fold.register
 def _(event: events.RunFinished, transcript: Transcript) -> Transcript:
-    return _with(transcript, status="finished", stopped_by=event.stopped_by, asked=())
+    reason = event.stopped_by
+    return _with(
+        transcript, status="finished", stopped_by=reason, asked=(), paused_for=None
+    )
 
 
 def _displayed(

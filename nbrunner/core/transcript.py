@@ -86,6 +86,7 @@ class Iteration(Value):
         marks: Where the cache marks of its request stood, as paths.
         dropped_marks: Cache marks left out of the sent copy, as paths.
         elapsed_s: Seconds from the send to the whole reply.
+        remarks: What else a person ought to know of it, in sentences.
     """
 
     index: int
@@ -99,6 +100,7 @@ class Iteration(Value):
     marks: tuple[str, ...] = ()
     dropped_marks: tuple[str, ...] = ()
     elapsed_s: float | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def injected(self) -> tuple[str, ...]:
@@ -143,6 +145,7 @@ class Transcript(Value):
         waiting: The person's messages that have not gone out yet.
         asked: Commands that wait for a safe point.
         refused: The reason of the last refusal, until something else happens.
+        paused_for: What made the run pause by itself, in a few words, while it does.
         stopped_by: Why the run ended, or would have if it were not held open; None
             while it goes on.
     """
@@ -163,6 +166,7 @@ class Transcript(Value):
     waiting: tuple[Note, ...] = ()
     asked: tuple[Command, ...] = ()
     refused: tuple[Edit | Command, str] | None = None
+    paused_for: str | None = None
     stopped_by: StoppedBy | None = None
 
     def __repr__(self) -> str:

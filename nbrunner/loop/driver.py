@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from nbrunner.core.closing import closing_events, stopped_failure
 from nbrunner.core.events import (
@@ -18,6 +18,7 @@ from nbrunner.core.events import (
     Event,
     Failure,
     IterationStarted,
+    Remarked,
     ReplyFinished,
     RequestFailed,
     ResultsFinished,
@@ -34,15 +35,19 @@ from nbrunner.loop._tools import MissingTool, ToolBox
 from nbrunner.loop.controls import Controls
 from nbrunner.loop.displays import Catcher, nothing_caught
 from nbrunner.loop.exits import Left, StopAsked
+from nbrunner.loop.failed_calls import FailedCalls, failure_words
 from nbrunner.loop.ledger import Ledger, Pen
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Message
     from nbrunner.core.request import Fitted
     from nbrunner.core.transcript import Iteration, Transcript
-    from nbrunner.loop.failed_calls import FailedCalls
     from nbrunner.loop.inbox import Inbox
     from nbrunner.loop.tracebacks import FrameName
+
+
+ErrorBreak: TypeAlias = Literal["pause", "tell"]
+"""What to do when a call failed: pause, or only say so where nobody is there."""
 
 
 class Driver:
@@ -64,6 +69,7 @@ class Driver:
         max_iterations: int | None,
         hold: bool,
         hold_on_failure: bool,
+        error_break: ErrorBreak | None,
         sdk_texts: bool,
         frame_name: FrameName,
         failed_calls: FailedCalls,
@@ -80,6 +86,7 @@ class Driver:
         self._source: Source = source
         self._stream, self._max_iterations = stream, max_iterations
         self._hold, self._hold_on_failure = hold, hold_on_failure
+        self._error_break = error_break
         self._exchange: Exchange | None = None
         self._started = 0
         self._gates = tools.gated(self)
@@ -240,8 +247,20 @@ class Driver:
             lambda name: MissingTool(name, self._tools, self), self._tools.answered
         )
         self._pen.write(ResultsFinished(iteration=self.iteration, message=message))
+        self._break_on_error()
 
     # -- failing -------------------------------------------------------------
+
+    def _break_on_error(self) -> None:
+        """Pause before the results go out, if a call failed and that was asked for."""
+        reason = failure_words(self._iteration)
+        if reason is None or self._error_break is None:
+            return
+        if self._error_break == "pause":
+            self._controls.break_for(reason)
+            return
+        remark = f"{reason}; the run did not pause, since nobody is here to look."
+        self._pen.write(Remarked(iteration=self.iteration, remark=remark))
 
     def _fail(self, failure: Failure) -> None:
         self._pen.write(RequestFailed(iteration=self.iteration, failure=failure))

@@ -14,6 +14,8 @@ from nbrunner.loop.tracebacks import tool_frames
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nbrunner.core.transcript import Iteration
+
 # Named for those who configure it: a module's path is ours to change. The package's
 # NullHandler keeps Python from printing it where nobody configured logging: a
 # notebook has the traceback in the panel already.
@@ -73,3 +75,17 @@ def log_failure(
     """
     level = logging.INFO if is_answer else logging.ERROR
     logger.log(level, "tool %s failed in call %s", tool, call_id, exc_info=error)
+
+
+def failure_words(iteration: Iteration) -> str | None:
+    """Which calls of a reply failed, in a few words; None where none did.
+
+    A call that was interrupted did not fail.
+    """
+    failed = [
+        call.name
+        for call in iteration.tool_calls
+        if call.is_error and call.status != "interrupted"
+    ]
+    names = list(dict.fromkeys(failed))
+    return f"{' and '.join(names)} failed" if names else None

@@ -26,6 +26,7 @@ _ITERATION = (
     events.ReplyFinished,
     events.RequestFailed,
     events.ResultsFinished,
+    events.Remarked,
 )
 _RUN = (
     events.RunStarted,

@@ -155,7 +155,21 @@ def _foot(
     refused = _refusal(transcript, call)
     if not (controls or remark or refused):
         return None
-    return h("div", spaced(controls, remark, refused), class_="nbr-foot")
+    line = _debug_line(call, look)
+    return h("div", spaced(controls, remark, refused, line), class_="nbr-foot")
+
+
+def _debug_line(call: ToolCall, look: Look) -> Html | None:
+    """The line that opens the debugger where the tool failed."""
+    if call.status != "error" or call.traceback is None:
+        return None
+    return h(
+        "code",
+        f"{look.name}.debug({json.dumps(call.id)})",
+        class_="nbr-py",
+        title="opens the debugger in the frame that failed, as %debug does in the "
+        "cell below",
+    )
 
 
 def _remark(text: str | None) -> Html | None:

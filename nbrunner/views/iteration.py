@@ -43,6 +43,7 @@ def iteration_fragment(transcript: Transcript, index: int, look: Look) -> Html:
             ],
             [_failure(transcript, iteration, f, look) for f in iteration.failures],
             list(reply_fragments(transcript, iteration, look)),
+            [h("div", text, class_="nbr-remark") for text in iteration.remarks],
             class_="nbr-body",
         ),
         class_="nbr-it",

@@ -64,7 +64,7 @@ def iteration_text(transcript: Transcript, iteration: Iteration) -> str:
     ]
     for block in iteration.blocks:
         lines += _block(transcript, iteration, block)
-    lines += filter(None, [refusal_words(iteration)])
+    lines += filter(None, [refusal_words(iteration), *iteration.remarks])
     return printable("\n".join([lines[0], *map(_indented, lines[1:])]))
 
 

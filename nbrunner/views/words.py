@@ -30,6 +30,7 @@ _KILO = 1_000
 _SIGNATURE_CHARACTERS = 90
 _SIGNATURE_ARGUMENTS = 12
 _GIST_CHARACTERS = 160
+_REASON_CHARACTERS = 80
 _CELL = re.compile(r"\bIn\[\d+\]")
 _EMPHASIS = re.compile(r"\*\*|`|^#+ ")
 _ID_FIELDS = ("id", "tool_use_id", "file_id", "container")
@@ -286,7 +287,9 @@ def state(transcript: Transcript) -> str:
         case "ready":
             return "not started"
         case "paused":
-            return f"paused before request {number + 1}"
+            why = transcript.paused_for
+            told = f": {ellipsis(why, _REASON_CHARACTERS)}" if why else ""
+            return f"paused before request {number + 1}{told}"
         case "failed":
             return f"request {number} failed, waiting for you"
         case "held":

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nbrunner import replay as replay
     from nbrunner.core.edits import ToggleCache as ToggleCache
     from nbrunner.core.transcript import Transcript as Transcript
+    from nbrunner.logs import log as log
     from nbrunner.run import Run as Run
 
 __version__ = "0.1.0"
@@ -24,8 +25,9 @@ _HOMES = {
     "Run": "nbrunner.run",
     "ToggleCache": "nbrunner.core.edits",
     "Transcript": "nbrunner.core.transcript",
+    "log": "nbrunner.logs",
 }
-__all__ = ["Run", "ToggleCache", "Transcript", "replay"]
+__all__ = ["Run", "ToggleCache", "Transcript", "log", "replay"]
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 

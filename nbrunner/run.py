@@ -7,6 +7,7 @@ holds no state of its own beyond them. What happened is in the transcript.
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import json
 import os
@@ -47,6 +48,7 @@ from nbrunner.loop._sdk import (
 from nbrunner.loop._tools import ToolBox
 from nbrunner.loop.controls import NOTHING_FAILED
 from nbrunner.loop.driver import Driver, ErrorBreak
+from nbrunner.loop.event_log import log_event
 from nbrunner.loop.failed_calls import FailedCalls
 from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.interrupts import Interrupts
@@ -154,6 +156,7 @@ class Run:
                 messages=tuple(_messages_of(messages)),
             )
         )
+        self._ledger.subscribe(functools.partial(log_event, name))
         self._inbox = Inbox()
         self._failed_calls = FailedCalls()
         self._worker: Worker | None = None

@@ -107,3 +107,45 @@ def test_a_blocking_cell_under_another_magic_is_debugged_too(started: Kernel) ->
     started.run("%%time\n" + toolrun("weather", "bad"))
     said = started.run("%debug", "p place", "q")
     assert "'Oslo'" in said.stream("stdout")
+
+
+def test_logging_is_switched_on_between_cells_and_shows_below_the_running_one(
+    started: Kernel,
+) -> None:
+    # IPython's root logger has no handler: a NullHandler keeps Python from printing.
+    assert started.run(toolrun("first", "bad")).stream("stderr") == ""
+    started.run("import nbrunner; nbrunner.log('debug')")
+    cell = started.run(toolrun("second", "good"))
+    assert "second 1: reply, tool_use" in cell.stream("stderr")
+    assert "Request options:" in cell.stream("stderr")
+    started.run("nbrunner.log('off'); good = answers(paris, say('Sunny.'))")
+    assert started.run(toolrun("third", "good")).stream("stderr") == ""
+
+
+def test_a_program_that_configures_logging_gets_the_stack_of_a_failed_tool(
+    started: Kernel,
+) -> None:
+    started.run("import logging; logging.basicConfig()")
+    said = started.run(toolrun("weather", "bad")).stream("stderr")
+    assert "ERROR:nbrunner.tools:tool get_weather failed in call toolu_01" in said
+    assert "return forecasts[place]" in said
+    assert said.endswith("KeyError: 'Oslo'\n")
+
+
+def test_a_pause_on_an_error_waits_for_a_person_who_sits_there(
+    started: Kernel,
+) -> None:
+    pausing = toolrun("weather", "bad").replace("\n", " --break-on-error --detach\n", 1)
+    assert started.run(pausing).error == ""
+    said = started.run(
+        "import time\n"
+        "while weather.transcript.status != 'paused': time.sleep(0.01)\n"
+        "print(weather.transcript.paused_for)\n"
+        "weather.debug()",
+        "p place",
+        "q",
+    )
+    assert said.stream("stdout").startswith("get_weather failed\n")
+    assert "'Oslo'" in said.stream("stdout")
+    done = started.run("weather.resume(); print((await weather).text)")
+    assert done.stream("stdout") == "No luck.\n"

@@ -32,7 +32,7 @@ def open_at(error: BaseException, shell: InteractiveShell | None) -> None:
     """
     point_at(error)
     if shell is not None:
-        shell.debugger(force=True)
+        shell.debugger(force=True)  # type: ignore[no-untyped-call]
         return
     import pdb  # noqa: PLC0415, T100 - what was asked for, and only then
 

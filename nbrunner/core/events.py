@@ -194,6 +194,18 @@ class RequestFailed(Value):
     failure: Failure
 
 
+class RequestResent(Value):
+    """The SDK sent a request once more by itself (its client's `max_retries`).
+
+    Attributes:
+        seen: What came of it the time before: an HTTP status, or a sentence.
+    """
+
+    kind: Literal["request_resent"] = "request_resent"
+    iteration: int
+    seen: str
+
+
 class CallStarted(Value):
     """A tool began to run."""
 
@@ -293,6 +305,7 @@ Event: TypeAlias = Annotated[
     | BlockGrew
     | ReplyFinished
     | RequestFailed
+    | RequestResent
     | CallStarted
     | CallPrinted
     | CallDisplayed

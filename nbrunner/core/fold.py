@@ -99,6 +99,7 @@ def _(event: events.IterationStarted, transcript: Transcript) -> Transcript:
         marks=event.marks,
         attempts=known[0].attempts + 1 if known else 1,
         failures=known[0].failures if known else (),
+        resent=known[0].resent if known else (),
         dropped_marks=event.dropped_marks,
     )
     return _with(
@@ -162,6 +163,12 @@ def _(event: events.ReplyFinished, transcript: Transcript) -> Transcript:
 def _(event: events.RequestFailed, transcript: Transcript) -> Transcript:
     failures = (*transcript.iterations[event.iteration].failures, event.failure)
     return _with_iteration(transcript, event.iteration, blocks=(), failures=failures)
+
+
+@_fold.register
+def _(event: events.RequestResent, transcript: Transcript) -> Transcript:
+    resent = (*transcript.iterations[event.iteration].resent, event.seen)
+    return _with_iteration(transcript, event.iteration, resent=resent)
 
 
 @_fold.register

@@ -81,7 +81,9 @@ class Iteration(Value):
         notes: The person's messages that went out with it.
         reply: The whole message, as the API sent it; None while it streams.
         blocks: The blocks of the reply as far as they have come.
-        attempts: How often its request was sent.
+        attempts: How often the run sent its request.
+        resent: What the SDK saw each time before it sent a request once more by
+            itself, oldest first.
         failures: The attempts that brought no whole reply, oldest first.
         marks: Where the cache marks of its request stood, as paths.
         dropped_marks: Cache marks left out of the sent copy, as paths.
@@ -96,6 +98,7 @@ class Iteration(Value):
     blocks: tuple[Block, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     attempts: int = 1
+    resent: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
     marks: tuple[str, ...] = ()
     dropped_marks: tuple[str, ...] = ()
@@ -121,6 +124,11 @@ class Iteration(Value):
     def text(self) -> str:
         """What Claude said in it."""
         return text_of(self.blocks)
+
+    @property
+    def sends(self) -> int:
+        """How often its request went out in all, by the run or the SDK."""
+        return self.attempts + len(self.resent)
 
     @property
     def has_failed(self) -> bool:

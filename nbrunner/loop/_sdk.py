@@ -23,9 +23,11 @@ from nbrunner.errors import (
     ReplayError,
     UnknownParameter,
 )
+from nbrunner.loop.resends import Resends
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Block, Message
+    from nbrunner.loop.resends import OnResent
 
 
 class SilentEnd(Exception):
@@ -68,6 +70,7 @@ class Exchange:
         tools: Iterable[Any],
         *,
         stream: bool,
+        on_resent: OnResent,
     ) -> None:
         options = {key: body[key] for key in _REQUEST_OPTIONS if key in body}
         params = {k: v for k, v in body.items() if k not in _REQUEST_OPTIONS}
@@ -75,7 +78,7 @@ class Exchange:
         self._runner = runner(
             params={**params, "thread": False},
             tools=list(tools),
-            client=client,
+            client=client.with_middleware(Resends(on_resent)),
             options=options,
             max_iterations=1,
         )

@@ -21,6 +21,7 @@ from nbrunner.core.events import (
     Remarked,
     ReplyFinished,
     RequestFailed,
+    RequestResent,
     ResultsFinished,
     RunFinished,
     RunHeld,
@@ -219,7 +220,13 @@ class Driver:
 
     def _read(self, body: dict[str, Any]) -> Message:
         started = time.perf_counter()
-        self._exchange = Exchange(self._client, body, self._gates, stream=self._stream)
+        self._exchange = Exchange(
+            self._client,
+            body,
+            self._gates,
+            stream=self._stream,
+            on_resent=self._on_resent,
+        )
         message = self._exchange.read(self._on_part)
         elapsed_s = time.perf_counter() - started
         self._pen.write(
@@ -228,6 +235,11 @@ class Driver:
             )
         )
         return message
+
+    def _on_resent(self, seen: str) -> None:
+        if self.must_stop():
+            raise StopAsked
+        self._pen.write(RequestResent(iteration=self.iteration, seen=seen))
 
     def _on_part(self, part: Part) -> None:
         if self.must_stop():

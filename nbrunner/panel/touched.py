@@ -25,6 +25,7 @@ _ITERATION = (
     events.BlockStarted,
     events.ReplyFinished,
     events.RequestFailed,
+    events.RequestResent,
     events.ResultsFinished,
     events.Remarked,
 )

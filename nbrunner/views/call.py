@@ -125,7 +125,9 @@ def _asked_and_told(
     trace = words.portable_trace(call.traceback, replayed=lasting)
     label = "what happened (for you)"
     happened = block(trace, label=label, look=look, part=part("traceback"))
-    return [*asked, _side_by_side(happened, told)]
+    debug = _debug_line(call, look)
+    seen = h("div", happened, debug) if debug else happened
+    return [*asked, _side_by_side(seen, told)]
 
 
 def _printed(iteration: Iteration, call: ToolCall, look: Look) -> Html:
@@ -155,21 +157,21 @@ def _foot(
     refused = _refusal(transcript, call)
     if not (controls or remark or refused):
         return None
-    line = _debug_line(call, look)
-    return h("div", spaced(controls, remark, refused, line), class_="nbr-foot")
+    return h("div", spaced(controls, remark, refused), class_="nbr-foot")
 
 
 def _debug_line(call: ToolCall, look: Look) -> Html | None:
     """The line that opens the debugger where the tool failed."""
-    if call.status != "error" or call.traceback is None:
+    if not look.live or call.status != "error":
         return None
-    return h(
+    line = h(
         "code",
         f"{look.name}.debug({json.dumps(call.id)})",
         class_="nbr-py",
         title="opens the debugger in the frame that failed, as %debug does in the "
-        "cell below",
+        "next cell",
     )
+    return h("div", line, class_="nbr-rest")
 
 
 def _remark(text: str | None) -> Html | None:

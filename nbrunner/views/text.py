@@ -52,6 +52,7 @@ def iteration_text(transcript: Transcript, iteration: Iteration) -> str:
     live = transcript.source == "live"
     facts = [
         iteration.stop_reason,
+        words.sends(iteration),
         words.seconds(iteration.elapsed_s) if live else None,
         words.usage_words(iteration.usage),
     ]

@@ -251,6 +251,20 @@ def gist(iteration: Iteration) -> str:
     return ellipsis(_EMPHASIS.sub("", line), _GIST_CHARACTERS)
 
 
+def sends(iteration: Iteration) -> str | None:
+    """How often a request was sent, where that was more than once."""
+    return f"sent {iteration.sends} times" if iteration.sends > 1 else None
+
+
+def awaited(iteration: Iteration) -> str:
+    """What is waited for while nothing of a reply has come."""
+    waits = "waiting for the first words"
+    if not iteration.resent:
+        return waits
+    seen = ellipsis(iteration.resent[-1], _REASON_CHARACTERS)
+    return f"{waits}; the SDK sent it again after {seen}"
+
+
 _FAILURES = {
     "api": "the API said no",
     "connection": "nobody answered",

@@ -12,6 +12,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from nbrunner.core import events
+from nbrunner.core.redact import redact
 
 if TYPE_CHECKING:
     from nbrunner.core.transcript import Transcript
@@ -43,7 +44,7 @@ def log_event(name: str, event: events.Event, transcript: Transcript) -> None:
             _say(name, event.iteration, f"reply, {why}, tokens: {tokens}")
             if logger.isEnabledFor(logging.DEBUG):
                 whole = json.dumps(event.message, ensure_ascii=False)
-                logger.debug("%s %d: %s", name, event.iteration + 1, whole)
+                logger.debug("%s %d: %s", name, event.iteration + 1, redact(whole))
         case events.RequestFailed():
             _say(name, event.iteration, f"failed: {event.failure.message}")
         case events.CallFinished():
@@ -54,4 +55,4 @@ def log_event(name: str, event: events.Event, transcript: Transcript) -> None:
 
 
 def _say(name: str, iteration: int, what: str) -> None:
-    logger.info("%s %d: %s", name, iteration + 1, what)
+    logger.info("%s %d: %s", name, iteration + 1, redact(what))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from nbrunner.core.redact import redact
 from nbrunner.loop.tracebacks import tool_frames
 
 if TYPE_CHECKING:
@@ -20,6 +21,21 @@ if TYPE_CHECKING:
 # NullHandler keeps Python from printing it where nobody configured logging: a
 # notebook has the traceback in the panel already.
 logger = logging.getLogger("nbrunner.tools")
+
+
+class _Redacted(logging.Filter):
+    """Takes the keys out of the stack's text, which a cell's output may keep."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info:
+            # Formatters take this text where it is there; the error itself stays at
+            # hand in `exc_info`, for handlers that look into it.
+            stack = logging.Formatter().formatException(record.exc_info)
+            record.exc_text = redact(stack)
+        return True
+
+
+logger.addFilter(_Redacted())
 
 KEPT = 5
 """How many errors a run keeps."""

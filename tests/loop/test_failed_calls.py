@@ -21,6 +21,9 @@ from tests.loop.wire import Wire
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from nbrunner import Transcript
+    from nbrunner.core.events import Event
+
 
 class Forecast:
     """Something large that a tool holds."""
@@ -171,6 +174,19 @@ def test_a_failed_tool_is_logged_once_with_its_stack(
     assert not [it for it in caplog.records if it.name.startswith("anthropic")]
 
 
+def test_a_key_in_what_a_tool_raised_is_not_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    key = "sk-ant-api03-abcdefghijklmnop"
+    run_of(*asking_for(key))
+    (record,) = failures_logged(caplog)
+    assert "KeyError: '[redacted]'" in caplog.text
+    assert key not in caplog.text
+    assert record.exc_info is not None
+    assert record.exc_info[1] is not None
+    assert record.exc_info[1].args == (key,)
+
+
 def test_an_invalid_input_is_logged_with_what_the_sdk_withholds(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -196,6 +212,21 @@ def test_an_answer_that_the_tool_meant_is_no_error_of_the_program(
     run_of(use("refuse"))
     (record,) = failures_logged(caplog)
     assert record.levelno == logging.INFO
+
+
+def test_a_listener_has_the_error_itself_when_it_hears_of_the_failed_call() -> None:
+    wire = Wire(use("get_weather", location="Oslo"), "So.")
+    run = Run(client=wire.client, tools=[get_weather], messages="?")
+    heard: list[BaseException | None] = []
+
+    def listen(event: Event, _: Transcript) -> None:
+        if event.kind == "call_finished":
+            heard.append(run.exception(event.call_id))
+
+    run.subscribe(listen)
+    run.wait(20)
+    (error,) = heard
+    assert isinstance(error, KeyError)
 
 
 def test_one_tool_that_fails_does_not_end_the_run() -> None:

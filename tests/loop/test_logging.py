@@ -165,6 +165,14 @@ def test_meanwhile_no_other_handler_shows_the_lines_unredacted(
     assert {record.name for record in caplog.records} == {"nbrunner.tools"}
 
 
+def test_a_key_in_a_reply_is_not_logged_to_anyone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="nbrunner.run")
+    run_over(Wire(f"Your key is {SECRETS['key']}."))
+    assert "Your key is [redacted]." in caplog.text
+
+
 def test_without_it_the_runs_lines_reach_the_handlers_of_the_program(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -38,7 +38,7 @@ async def awaited(run: Run, shell: InteractiveShell) -> None:
     Raises:
         RunFailed: The run ended with an error, which also ends Run All.
     """
-    with _debuggable(run), _shown(run, shell):
+    with _debuggable(run, shell), _shown(run, shell):
         await run
     _raise_failure(run)
 
@@ -49,7 +49,7 @@ def blocking(run: Run, shell: InteractiveShell) -> None:
     Raises:
         RunFailed: The run ended with an error.
     """
-    with _debuggable(run), _shown(run, shell):
+    with _debuggable(run, shell), _shown(run, shell):
         run.wait()
     _raise_failure(run)
 
@@ -66,19 +66,29 @@ def detached(run: Run) -> None:
 
 
 @contextlib.contextmanager
-def _debuggable(run: Run) -> Iterator[None]:
-    """Let `%debug` in the next cell open where a tool of this one failed.
-
-    Of a cell that raises, IPython puts what it raised in its place; `run.debug()`
-    still opens the tool's.
-    """
+def _debuggable(run: Run, shell: InteractiveShell) -> Iterator[None]:
+    """Let `%debug` in the next cell open where a tool of this one failed."""
     before = run.exception()
     try:
         yield
     finally:
         error = run.exception()
         if error is not None and error is not before:
-            point_at(error)
+            _point_at_once_done(error, shell)
+
+
+def _point_at_once_done(error: BaseException, shell: InteractiveShell) -> None:
+    """Point `%debug` at an error when the cell is over.
+
+    Of a cell that raises, IPython makes what it raised the last error, and the frames
+    of that are ours.
+    """
+
+    def point(*_: Any) -> None:
+        shell.events.unregister("post_run_cell", point)
+        point_at(error)
+
+    shell.events.register("post_run_cell", point)
 
 
 @contextlib.contextmanager

@@ -91,6 +91,8 @@ def test_the_next_error_of_a_person_takes_the_place_of_the_tools(
 def test_a_run_that_died_still_opens_at_its_tool(started: Kernel) -> None:
     cell = started.run(toolrun("weather", "dying"))
     assert cell.error.startswith("RunFailed: Iteration 2 failed")
+    said = started.run("%debug", "p place", "q")
+    assert "'Oslo'" in said.stream("stdout")
     said = started.run("weather.debug()", "p place", "q")
     assert "'Oslo'" in said.stream("stdout")
 

@@ -422,6 +422,14 @@ def test_the_half_reply_is_kept_beside_the_failure_and_is_no_history(
     assert run.messages[1:] == [{"role": "assistant", "content": [say("Whole.")]}]
 
 
+def test_a_stream_that_ends_after_its_stop_reason_is_whole() -> None:
+    # Only `message_stop` is missing, which tells nothing.
+    run = Run(client=Wire(cut(FIVE, 9)).client, messages="?")
+    assert run.wait(20).stopped_by == "end_turn"
+    assert run.text == FIVE
+    assert run.transcript.iterations[0].failures == ()
+
+
 def test_a_reply_that_failed_twice_keeps_both_failures() -> None:
     wire = Wire(fail(529), fail(500), "Done.")
     run = Run(client=wire.client, messages="?")

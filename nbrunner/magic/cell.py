@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.display import display
 
 from nbrunner.core.redact import redact
+from nbrunner.debugger import point_at
 from nbrunner.errors import RunFailed
 from nbrunner.presence import someone_is_there
 
@@ -37,7 +38,7 @@ async def awaited(run: Run, shell: InteractiveShell) -> None:
     Raises:
         RunFailed: The run ended with an error, which also ends Run All.
     """
-    with _shown(run, shell):
+    with _debuggable(run, shell), _shown(run, shell):
         await run
     _raise_failure(run)
 
@@ -48,7 +49,7 @@ def blocking(run: Run, shell: InteractiveShell) -> None:
     Raises:
         RunFailed: The run ended with an error.
     """
-    with _shown(run, shell):
+    with _debuggable(run, shell), _shown(run, shell):
         run.wait()
     _raise_failure(run)
 
@@ -62,6 +63,32 @@ def detached(run: Run) -> None:
     # Clicks end a run too: what is sent then goes to this cell all the same.
     context = contextvars.copy_context()
     run.start(then=lambda: context.run(close))
+
+
+@contextlib.contextmanager
+def _debuggable(run: Run, shell: InteractiveShell) -> Iterator[None]:
+    """Let `%debug` in the next cell open where a tool of this one failed."""
+    before = run.exception()
+    try:
+        yield
+    finally:
+        error = run.exception()
+        if error is not None and error is not before:
+            _point_at_once_done(error, shell)
+
+
+def _point_at_once_done(error: BaseException, shell: InteractiveShell) -> None:
+    """Point `%debug` at an error when the cell is over.
+
+    Of a cell that raises, IPython makes what it raised the last error, and the frames
+    of that are ours.
+    """
+
+    def point(*_: Any) -> None:
+        shell.events.unregister("post_run_cell", point)
+        point_at(error)
+
+    shell.events.register("post_run_cell", point)
 
 
 @contextlib.contextmanager

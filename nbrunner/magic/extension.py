@@ -134,6 +134,7 @@ class ToolrunMagics(Magics):
             max_tokens=self.max_tokens,
             max_iterations=self.max_iterations,
             hold=options.hold,
+            break_on_error=options.break_on_error,
             hold_on_failure=someone_is_there(self._shell),
         )
 

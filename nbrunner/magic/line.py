@@ -38,6 +38,7 @@ class Line:
     params: str | None
     step: bool
     hold: bool
+    break_on_error: bool
     detach: bool
 
 
@@ -85,6 +86,11 @@ def _parser() -> _Parser:
     )
     add("--params", metavar="VARIABLE", help="variable with a dict of more parameters")
     add("--step", action="store_true", help="halt before each request")
+    add(
+        "--break-on-error",
+        action="store_true",
+        help="pause when a tool call failed, before Claude reads of it",
+    )
     add(
         "--hold",
         action="store_true",

@@ -25,7 +25,9 @@ _ITERATION = (
     events.BlockStarted,
     events.ReplyFinished,
     events.RequestFailed,
+    events.RequestResent,
     events.ResultsFinished,
+    events.Remarked,
 )
 _RUN = (
     events.RunStarted,

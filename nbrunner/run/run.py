@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nbrunner.core.apply import apply
 from nbrunner.core.events import EditApplied
 from nbrunner.errors import UsageError
-from nbrunner.run.as_runner import AsRunner
+from nbrunner.run.debugging import Debugging
 from nbrunner.run.given import client_of
 from nbrunner.views.page import static_page
 from nbrunner.views.text import as_text
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nbrunner.panel import Panel
 
 
-class Run(AsRunner):
+class Run(Debugging):
     """One conversation branch: settings, history, and whatever is asked of it.
 
     Nothing is sent before `start()`, `wait()`, `await` or a loop of your own over it.
@@ -49,6 +49,8 @@ class Run(AsRunner):
             `ask`, `by_tool(...)`, or a function of your own that takes the call.
         hold_on_failure: Wait for `retry()` or `stop()` after a request that failed
             and may succeed when sent again, instead of ending.
+        break_on_error: Pause when a tool call failed, before its result goes out; in
+            a kernel that nobody sits at the run goes on, and its page says so.
         sdk_texts: Send Claude the SDK's own texts for an invalid input, an unknown
             tool and an odd return value, in place of ours.
         name: What the run is called in its panel and in its lines of Python.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from nbrunner.core.commands import By, Command, Stop
 from nbrunner.core.events import Asked
 from nbrunner.errors import RunInterrupted, UsageError, WaitInterrupted
-from nbrunner.loop.driver import Driver
+from nbrunner.loop.driver import Driver, ErrorBreak
 from nbrunner.loop.interrupts import Interrupts
 from nbrunner.loop.worker import Worker
 from nbrunner.presence import cell_name, is_headless
@@ -162,11 +162,18 @@ class Running(Branch):
             tools=self._tools,
             source=self.source,
             frame_name=cell_name,
+            failed_calls=self._failed_calls,
             caught_displays=caught_displays,
+            error_break=self._error_break(),
             hold=hold,
             someone_answers=lambda: not is_headless(),
             **self._driving,
         )
+
+    def _error_break(self) -> ErrorBreak | None:
+        if not self._break_on_error:
+            return None
+        return "tell" if is_headless() else "pause"
 
     def _left_driver(self) -> Driver | None:
         """A driver that was left with a reply in hand; there is none here."""

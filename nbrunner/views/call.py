@@ -125,7 +125,9 @@ def _asked_and_told(
     trace = words.portable_trace(call.traceback, replayed=lasting)
     label = "what happened (for you)"
     happened = block(trace, label=label, look=look, part=part("traceback"))
-    return [*asked, _side_by_side(happened, told)]
+    debug = _debug_line(call, look)
+    seen = h("div", happened, debug) if debug else happened
+    return [*asked, _side_by_side(seen, told)]
 
 
 def _printed(iteration: Iteration, call: ToolCall, look: Look) -> Html:
@@ -156,6 +158,20 @@ def _foot(
     if not (controls or remark or refused):
         return None
     return h("div", spaced(controls, remark, refused), class_="nbr-foot")
+
+
+def _debug_line(call: ToolCall, look: Look) -> Html | None:
+    """The line that opens the debugger where the tool failed."""
+    if not look.live or call.status != "error":
+        return None
+    line = h(
+        "code",
+        f"{look.name}.debug({json.dumps(call.id)})",
+        class_="nbr-py",
+        title="opens the debugger in the frame that failed, as %debug does in the "
+        "next cell",
+    )
+    return h("div", line, class_="nbr-rest")
 
 
 def _remark(text: str | None) -> Html | None:

@@ -43,6 +43,7 @@ def iteration_fragment(transcript: Transcript, index: int, look: Look) -> Html:
             ],
             [_failure(transcript, iteration, f, look) for f in iteration.failures],
             list(reply_fragments(transcript, iteration, look)),
+            [h("div", text, class_="nbr-remark") for text in iteration.remarks],
             class_="nbr-body",
         ),
         class_="nbr-it",
@@ -90,7 +91,7 @@ def _gist(transcript: Transcript, iteration: Iteration) -> list[Child]:
     if iteration.has_failed:
         said = words.failure_gist(iteration.failures[-1])
     elif _is_awaited(transcript, iteration):
-        said = said or "waiting for the first words"
+        said = said or words.awaited(iteration)
     if names and said:
         names.append(" — ")
     return [*names, said]
@@ -124,6 +125,7 @@ def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
     marks = len(iteration.marks)
     facts = [
         f"request {iteration.index + 1}",
+        words.sends(iteration),
         words.count(request.position, "message"),
         words.count(len(request.settings.tools), "tool"),
         f"{marks} of {MAX_MARKS} cache marks" if marks else None,

@@ -52,6 +52,7 @@ def iteration_text(transcript: Transcript, iteration: Iteration) -> str:
     live = transcript.source == "live"
     facts = [
         iteration.stop_reason,
+        words.sends(iteration),
         words.seconds(iteration.elapsed_s) if live else None,
         words.usage_words(iteration.usage),
     ]
@@ -64,7 +65,7 @@ def iteration_text(transcript: Transcript, iteration: Iteration) -> str:
     ]
     for block in iteration.blocks:
         lines += _block(transcript, iteration, block)
-    lines += filter(None, [refusal_words(iteration)])
+    lines += filter(None, [refusal_words(iteration), *iteration.remarks])
     return printable("\n".join([lines[0], *map(_indented, lines[1:])]))
 
 

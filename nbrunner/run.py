@@ -49,6 +49,7 @@ from nbrunner.presence import cell_name, is_headless
 from nbrunner.publisher import caught_displays
 from nbrunner.replay import Cassette, connect, play
 from nbrunner.replay.client import is_matched_by_order, source_of
+from nbrunner.views.inspected import Inspected
 from nbrunner.views.page import static_page
 from nbrunner.views.text import as_text
 
@@ -204,6 +205,24 @@ class Run:
         should note what it needs and return.
         """
         return self._ledger.subscribe(listener)
+
+    def inspect(self, at: int = -1) -> Inspected:
+        """What the prompt cache made of one request: its marks, and a missed read.
+
+        Args:
+            at: Which iteration, as in `transcript.iterations[at]`.
+
+        Raises:
+            UsageError: There is no such iteration.
+        """
+        transcript = self.transcript
+        count = len(transcript.iterations)
+        if not -count <= at < count:
+            raise UsageError(
+                f"{self.name} has {count} iterations, and none at {at}: they are "
+                "counted from 0, and -1 is the newest."
+            )
+        return Inspected.at(transcript, at % count)
 
     # -- running ---------------------------------------------------------------
 

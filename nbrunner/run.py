@@ -52,6 +52,7 @@ from nbrunner.replay.client import is_matched_by_order, source_of
 from nbrunner.views.inspected import Inspected
 from nbrunner.views.page import static_page
 from nbrunner.views.text import as_text
+from nbrunner.views.words import count as counted
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Message
@@ -219,8 +220,8 @@ class Run:
         count = len(transcript.iterations)
         if not -count <= at < count:
             raise UsageError(
-                f"{self.name} has {count} iterations, and none at {at}: they are "
-                "counted from 0, and -1 is the newest."
+                f"{self.name} has {counted(count, 'iteration')}, and none at {at}: "
+                "they are counted from 0, and -1 is the newest."
             )
         return Inspected.at(transcript, at % count)
 

@@ -93,7 +93,7 @@ def inspect(transcript: Transcript, index: int) -> Inspection:
     """
     found = _inspected(transcript, index)
     before = _replied_before(transcript, index)
-    if not found.is_miss or before is None or not before.marks:
+    if not found.is_miss or before is None:
         return found
     is_repeated = _inspected(transcript, before.index).verdict == found.verdict
     return found.model_copy(update={"is_repeated": is_repeated})

@@ -54,7 +54,9 @@ def lifetime(ttl: str) -> str:
 
 def covers(point: Breakpoint) -> str:
     """The prefix that a mark covers."""
-    in_part = " (the last in part)" if point.is_inside else ""
+    in_part = ""
+    if point.is_inside:
+        in_part = " (in part)" if point.messages == 1 else " (the last in part)"
     parts = [
         words.count(point.tools, "tool") if point.tools else "",
         "the system prompt" if point.system else "",

@@ -174,6 +174,20 @@ def test_a_mark_too_far_behind_what_was_kept_does_not_find_it() -> None:
     assert found(near.replies(wrote=6000)) == ("missed", "expired")
 
 
+def test_a_mark_that_stands_where_it_stood_is_near_however_far_the_newest_is() -> None:
+    story = Story("system").replies(wrote=5000).marked()
+    for _ in range(7):
+        story.replies()
+    story.marked("system", "t6").replies(wrote=6000)
+    assert found(story) == ("missed", "expired")
+
+
+def test_a_difference_behind_what_was_kept_is_no_reason() -> None:
+    story = Story("system").replies(wrote=5000).marked("system", "t0")
+    story.rewritten(0, {"role": "user", "content": "How much?"})
+    assert found(story.replies(wrote=5000)) == ("missed", "expired")
+
+
 def test_images_that_came_in_are_a_reason() -> None:
     image = [{"type": "image", "source": {}}]
     story = Story("system").replies(wrote=5000, content=image).replies(wrote=5000)

@@ -64,6 +64,15 @@ def test_what_no_mark_covers_is_drawn_behind_the_last() -> None:
     assert "▲ 5 min messages 1 to 3" in page.text
 
 
+def test_what_a_message_holds_behind_a_mark_is_drawn_behind_it() -> None:
+    marked = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
+    content = [marked, {"type": "text", "text": "y"}]
+    begun = Story().rewritten(0, {"role": "user", "content": content}).replies()
+    text = static(begun.transcript).text
+    assert "system prompt message 1 ▲ 5 min message 1" in text
+    assert "the system prompt, message 1 (in part)" in text
+
+
 def test_where_the_cache_plays_no_part_nothing_is_shown() -> None:
     text = static(Story().replies().replies().transcript).text
     assert "cache ·" not in text

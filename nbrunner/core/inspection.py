@@ -99,13 +99,19 @@ def inspect(transcript: Transcript, index: int) -> Inspection:
     return found.model_copy(update={"is_repeated": is_repeated})
 
 
-def may_have_missed(transcript: Transcript, index: int) -> bool:
-    """Whether it is worth while to inspect an iteration for a miss: a quick look."""
+def missed(transcript: Transcript, index: int) -> Verdict | None:
+    """Whether the request missed what was there to be read: `missed`, `partly`, None.
+
+    Most requests did not, and are not inspected for it.
+    """
     iteration = transcript.iterations[index]
     if not iteration.marks or iteration.reply is None:
-        return False
+        return None
     left = _newest_left(transcript, index)
-    return left is not None and _read(iteration) < _left_by(left)
+    if left is None or _read(iteration) >= _left_by(left):
+        return None
+    verdict = _inspected(transcript, index).verdict
+    return verdict if verdict in ("missed", "partly") else None
 
 
 def _inspected(transcript: Transcript, index: int) -> Inspection:
@@ -113,7 +119,7 @@ def _inspected(transcript: Transcript, index: int) -> Inspection:
     sent = iteration.request.fitted()
     left = _newest_left(transcript, index)
     earlier = left or (transcript.iterations[index - 1] if index else None)
-    case = _Case.of(iteration, sent, earlier, left)
+    case = _Case.of(iteration, sent, earlier, is_left=left is not None)
     verdict, reason = _judged(case)
     reported = (iteration.reply or {}).get("usage") or {}
     return Inspection(
@@ -139,7 +145,7 @@ class _Case(NamedTuple):
 
     Attributes:
         points: The breakpoints of the request.
-        kept: Those of the request that left something in the cache; none if none did.
+        kept: Those of the earlier request, where it left more than was read.
         new: The messages that the request carries beyond that one's.
     """
 
@@ -150,7 +156,7 @@ class _Case(NamedTuple):
     difference: Difference | None
     kept: tuple[Breakpoint, ...]
     left_tokens: int
-    new: list[Any]
+    new: tuple[Message, ...]
 
     @classmethod
     def of(
@@ -158,18 +164,21 @@ class _Case(NamedTuple):
         iteration: Iteration,
         sent: Fitted,
         earlier: Iteration | None,
-        left: Iteration | None,
+        *,
+        is_left: bool,
     ) -> _Case:
-        before = earlier.request.fitted() if earlier else None
+        before, after = earlier.request if earlier else None, iteration.request
+        left_tokens = _left_by(earlier) if earlier and is_left else 0
+        is_less = _read(iteration) < left_tokens
         return cls(
             iteration=iteration,
             usage=iteration.usage,
             points=breakpoints_of(sent),
             minimum=cached_from_tokens(sent.body["model"]),
-            difference=first_difference(before.body, sent.body) if before else None,
-            kept=breakpoints_of(before) if before and left else (),
-            left_tokens=_left_by(left) if left else 0,
-            new=sent.body["messages"][len(before.known) :] if before else [],
+            difference=first_difference(before, after) if before else None,
+            kept=breakpoints_of(before.fitted()) if before and is_less else (),
+            left_tokens=left_tokens,
+            new=after.messages[len(before.messages) :] if before else (),
         )
 
 
@@ -182,7 +191,7 @@ def _judged(case: _Case) -> tuple[Verdict, Reason | None]:
         return "unreported", None
     if not (case.points or read or usage.cache_creation_input_tokens):
         return "unmarked", None
-    why = _why_less(case) if read < case.left_tokens else None
+    why = _why_less(case)
     if why is not None:
         return ("partly" if read else "missed"), why
     if read:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 import re
 from itertools import zip_longest
+from operator import is_
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from nbrunner.core.blocks import JSON, Block, Message, Value, content_of
+from nbrunner.core.blocks import JSON, Block, Message, Value, content_of, is_empty_text
 from nbrunner.core.caching import marks_below, without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from nbrunner.core.request import Request
 
 Layer: TypeAlias = Literal["model", "tools", "system", "settings", "messages"]
 """Which part of a request differs; what follows it is lost to the cache."""
@@ -29,7 +32,7 @@ class Difference(Value):
 
     Attributes:
         place: Where it is: `model`, `tools[0]`, `system[0]`, `tool_choice`,
-            `messages[2].content[0]`, counted in the request as it was sent.
+            `messages[2].content[0]`.
         before: What the earlier request had there; None if it had nothing.
         after: What stands there now; None if nothing does.
         blocks: How many blocks come before it, the same in both.
@@ -56,15 +59,9 @@ class _Said(NamedTuple):
     block: Block
 
 
-def first_difference(
-    before: dict[str, Any], after: dict[str, Any]
-) -> Difference | None:
-    """Where a request parts from an earlier one; None if it only goes on from it.
-
-    Args:
-        before: The body of the earlier request.
-        after: The body of the later one.
-    """
+def first_difference(earlier: Request, later: Request) -> Difference | None:
+    """Where a request parts from an earlier one; None if it only goes on from it."""
+    before, after = earlier.head(), later.head()
     if before["model"] != after["model"]:
         return _difference("model", "model", before["model"], after["model"], 0)
     count = 0
@@ -80,7 +77,7 @@ def first_difference(
         was, now = before.get(name), after.get(name)
         if not _same(was, now):
             return _difference("settings", name, was, now, count)
-    return _in_messages(before["messages"], after["messages"], count)
+    return _in_messages(earlier.messages, later.messages, count)
 
 
 def blocks_of(body: dict[str, Any], layer: Layer) -> list[Block]:
@@ -91,13 +88,12 @@ def blocks_of(body: dict[str, Any], layer: Layer) -> list[Block]:
 def _in_messages(
     before: Sequence[Message], after: Sequence[Message], count: int
 ) -> Difference | None:
-    # Nearly all messages are the very ones of the request before.
-    start = 0
-    for was, now in zip(before, after, strict=False):
-        if was is not now:
-            break
-        start += 1
-        count += len(content_of(was))
+    # Nearly always the earlier messages are the very ones that the later begin with.
+    same = list(map(is_, before, after))
+    start = len(same) if all(same) else same.index(False)
+    if start == len(before):
+        return None
+    count += sum(1 for _ in _said(before[:start], 0))
     new = _said(after, start)
     for was_said in _said(before, start):
         now_said = next(new, None)
@@ -133,12 +129,16 @@ def _difference(
 
 
 def _said(messages: Sequence[Message], start: int) -> Iterator[_Said]:
-    """The blocks of a conversation in a row: whose message holds one counts not."""
+    """The blocks of a conversation in a row, as they are sent: without empty texts.
+
+    How those of one role are parted into messages makes no difference.
+    """
     for index in range(start, len(messages)):
         message = messages[index]
         for number, block in enumerate(content_of(message)):
-            place = f"messages[{index}].content[{number}]"
-            yield _Said(place, message["role"], block)
+            if not is_empty_text(block):
+                place = f"messages[{index}].content[{number}]"
+                yield _Said(place, message["role"], block)
 
 
 def unmarked(value: JSON) -> JSON:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbrunner.core.inspection import Inspection, inspect, may_have_missed
+from nbrunner.core.inspection import Inspection, inspect, missed
 from nbrunner.views import cache_words as words
 from nbrunner.views.diff import diff_fragment, diff_lines, shown_texts
 from nbrunner.views.html import Child, Html, h, spaced
@@ -65,11 +65,11 @@ def _python(inspection: Inspection, look: Look) -> Html:
 
 def missed_chip(transcript: Transcript, index: int) -> Html | None:
     """What the line of an iteration says of a read that was missed."""
-    if not may_have_missed(transcript, index):
+    verdict = missed(transcript, index)
+    if verdict is None:
         return None
-    verdict = inspect(transcript, index).verdict
-    said = {"missed": "cache missed", "partly": "cache read in part"}.get(verdict)
-    return chip(said, "warn") if said else None
+    said = "cache missed" if verdict == "missed" else "cache read in part"
+    return chip(said, "warn")
 
 
 def inspection_fragments(inspection: Inspection, *, is_lasting: bool) -> list[Child]:

@@ -39,11 +39,11 @@ def iteration_fragment(transcript: Transcript, index: int, look: Look) -> Html:
         h(
             "div",
             _request(transcript, iteration, look),
+            cache_fragments(transcript, iteration, look),
             [
                 note_fragment("you, sent with this request", text)
                 for text in iteration.injected
             ],
-            cache_fragments(transcript, iteration, look),
             [_failure(transcript, iteration, f, look) for f in iteration.failures],
             applied_edit_fragments(iteration),
             list(reply_fragments(transcript, iteration, look)),

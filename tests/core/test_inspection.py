@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from nbrunner.core.caching import Mark
-from nbrunner.core.inspection import Inspection, inspect, may_have_missed
+from nbrunner.core.inspection import Inspection, inspect, missed
 from nbrunner.core.model_limits import cached_from_tokens
 from tests.core.cached import TOOLS, Story
 from tests.core.values import MARK, text
@@ -59,7 +59,7 @@ def test_without_a_mark_nothing_is_said_of_the_cache() -> None:
 def test_before_its_reply_nothing_is_known() -> None:
     story = Story("system").replies(wrote=5000).asks()
     assert found(story) == ("awaited", None)
-    assert not may_have_missed(story.transcript, 1)
+    assert missed(story.transcript, 1) is None
 
 
 def test_a_reply_without_counts_says_nothing() -> None:
@@ -282,11 +282,20 @@ def test_what_was_written_is_told_by_its_lifetime() -> None:
 
 
 def test_the_quick_look_finds_every_miss() -> None:
-    story = Story("system").replies(wrote=5000).replies(read=5000)
-    assert not may_have_missed(story.transcript, 0)
-    assert not may_have_missed(story.transcript, 1)
-    assert may_have_missed(story.replies(wrote=5000).transcript, 2)
-    assert not may_have_missed(story.marked().replies().transcript, 3)
+    story = Story("system", "t0").replies(wrote=5000).replies(read=5000, wrote=100)
+    assert missed(story.transcript, 0) is None
+    assert missed(story.transcript, 1) is None
+    assert missed(story.replies(wrote=5100).transcript, 2) == "missed"
+    assert missed(story.replies(read=5000).transcript, 3) == "partly"
+    assert missed(story.marked().replies().transcript, 4) is None
+    assert missed(story.marked("tools").replies(wrote=9).transcript, 5) is None
+
+
+def test_an_empty_text_is_no_difference() -> None:
+    story = Story("t0").replies().replies(wrote=5000)
+    said = [text(""), *story.transcript.messages[1]["content"]]
+    story.rewritten(1, {"role": "assistant", "content": said})
+    assert newest(story.replies(read=5000)).difference is None
 
 
 def test_an_inspection_is_json_in_and_out() -> None:

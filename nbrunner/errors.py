@@ -146,6 +146,29 @@ class EditRefused(NbrunnerError):
         )
 
     @classmethod
+    def no_result_to_edit(cls, call_id: str) -> EditRefused:
+        """The call has no result yet, or none at all."""
+        return cls(
+            f"{call_id} has no result in the conversation, so there is none to edit. "
+            "Before a call runs, answer it in its tool's place: "
+            f"run.answer({call_id!r}, ...)."
+        )
+
+    @classmethod
+    def gone_out(cls, call_id: str) -> EditRefused:
+        """What went out is the past."""
+        return cls(
+            f"The result of {call_id} went out already, and the past is not edited. "
+            "Fork the run before the request that carried it: "
+            f"run.fork(at=..., edits=[EditResult({call_id!r}, ...)])."
+        )
+
+    @classmethod
+    def cannot_be_off(cls, name: str) -> EditRefused:
+        """The API needs the parameter."""
+        return cls(f"{name} cannot be taken off: every request needs one.")
+
+    @classmethod
     def longer_behind_shorter(cls, path: str) -> EditRefused:
         """The API wants the marks that last longer first."""
         return cls(
@@ -371,6 +394,16 @@ class UnknownRecordMode(ReplayError):
     def __init__(self, mode: object, known: Iterable[str]) -> None:
         super().__init__(
             f"{_brief(mode)} is not a record mode. Use one of {', '.join(known)}."
+        )
+
+
+class ReplyStopped(NbrunnerError):
+    """A reply that was stopped while it was coming has no final message."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This reply was stopped while it was coming, so there is no final message. "
+            "Iterating over the run again sends the same request again."
         )
 
 

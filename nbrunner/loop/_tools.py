@@ -8,6 +8,7 @@ SDK logs no second traceback, and the person's traceback goes into the event ins
 from __future__ import annotations
 
 import contextlib
+import copy
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -21,8 +22,10 @@ from anthropic.lib.tools import (
     ToolError,
 )
 
+from nbrunner.core.approval import rejection
 from nbrunner.core.blocks import well_formed
 from nbrunner.core.closing import INTERRUPTED, NOT_RUN
+from nbrunner.core.commands import Answer, Approve, Reject
 from nbrunner.core.events import (
     CallDisplayed,
     CallFinished,
@@ -51,6 +54,7 @@ from nbrunner.loop.tracebacks import FrameName, tool_traceback
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Block
+    from nbrunner.core.commands import Decision
     from nbrunner.loop.displays import Catcher
 
 SDK_ERROR_LIMIT = 4096
@@ -69,9 +73,11 @@ class Desk(Protocol):
 
     def call_id(self, call_input: object) -> str: ...
 
+    def decision(self, call_id: str) -> Decision | None: ...
+
     def must_stop(self) -> bool: ...
 
-    def stop_now(self) -> None: ...
+    def stop_now(self, because: BaseException | None = None) -> None: ...
 
 
 class _Result(NamedTuple):
@@ -99,15 +105,23 @@ class Gate(BetaBuiltinFunctionTool):
         elapsed_s: float | None = None
         call_id = desk.call_id(input)
         place: dict[str, Any] = {"iteration": desk.iteration, "call_id": call_id}
-        if desk.must_stop():
+        decision = desk.decision(call_id)
+        if isinstance(decision, Reject):
+            result = _Result("rejected", well_formed(rejection(decision.reason)))
+        elif isinstance(decision, Answer):
+            result = _Result("answered", decision.content)
+        elif desk.must_stop():
             result = _Result("interrupted", NOT_RUN)
         else:
+            if isinstance(decision, Approve) and decision.is_modified:
+                input = decision.input  # noqa: A001 - the SDK names it so
             desk.write(CallStarted(**place, executed_input=plain(input)))
             started = time.perf_counter()
             result = self._result_of(input, place)
             elapsed_s = time.perf_counter() - started
         desk.write(CallFinished(**place, **result._asdict(), elapsed_s=elapsed_s))
-        if result.outcome != "ok":
+        is_error = isinstance(decision, Answer) and decision.is_error
+        if result.outcome not in ("ok", "answered") or is_error:
             raise ToolError(result.content)
         return result.content
 
@@ -131,7 +145,7 @@ class Gate(BetaBuiltinFunctionTool):
         except BaseException as error:  # noqa: BLE001 - the same
             # Past the SDK's own `except Exception` it would end the loop with the
             # call unanswered, and no later request would be accepted.
-            self._desk.stop_now()
+            self._desk.stop_now(error)
             return self._interrupted(error)
         return _Result("ok", content, remark=remark)
 
@@ -175,9 +189,11 @@ def _sdk_error_text(error: BaseException) -> str:
 class MissingTool(Gate):
     """Answers a call of a name that no tool has, and names those that it may mean."""
 
-    def __init__(self, name: str, tools: ToolBox, desk: Desk) -> None:
+    def __init__(
+        self, name: str, tools: ToolBox, desk: Desk, sent: Iterable[Block]
+    ) -> None:
         super().__init__(None, desk)
-        self._name, self._tools = name, tools
+        self._name, self._tools, self._sent = name, tools, tuple(sent)
 
     @property
     def name(self) -> str:
@@ -203,9 +219,9 @@ class MissingTool(Gate):
     def _sentence(self) -> str:
         if self._desk.sdk_texts:
             return f"Error: Tool '{self._name}' not found"
-        names = sorted(self._tools.names)
+        names = sorted(self._tools.names_in(self._sent))
         at_hand = f"Available tools: {', '.join(names) or 'none'}."
-        if self._name in self._tools.declared:
+        if any(tool.get("name") == self._name for tool in self._sent):
             return f"{self._name!r} is declared, but nothing runs it here. {at_hand}"
         near = close_matches(self._name, names)
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
@@ -213,43 +229,65 @@ class MissingTool(Gate):
 
 
 class ToolBox:
-    """The tools of a run: what is sent of them, and what runs.
+    """The tools that a run can run, whatever of them a request offers.
 
     Raises:
         NotATool: Something in `tools` is neither a tool object nor a definition.
     """
 
     def __init__(self, tools: Iterable[Any]) -> None:
-        self._tools = [_checked(tool) for tool in tools]
+        self._tools: dict[str, Any] = {}
+        self.definitions = self.learn(tools)
+        """The definitions of the tools that the run began with, in the order given."""
 
-    @property
-    def definitions(self) -> tuple[Block, ...]:
-        """The tool definitions, in the order given."""
-        return tuple(
-            plain(tool if isinstance(tool, dict) else tool.to_dict())
-            for tool in self._tools
-        )
+    def learn(self, tools: Iterable[Any]) -> tuple[Block, ...]:
+        """Keep tool objects, so that they run; returns their definitions.
 
-    @property
-    def declared(self) -> set[str]:
-        """The names in the definitions, of tools that run here or do not."""
-        return {tool["name"] for tool in self.definitions if "name" in tool}
+        A tool takes the place of the one that had its name.
+        """
+        checked = [_checked(tool) for tool in tools]
+        self._tools |= {_name_of(t): t for t in checked if not isinstance(t, dict)}
+        return tuple(plain(t if isinstance(t, dict) else t.to_dict()) for t in checked)
 
-    @property
-    def names(self) -> set[str]:
-        """The names of the tools that run here."""
-        return {tool.name for tool in self._tools if _is_gated(tool)}
+    def copy(self) -> ToolBox:
+        """A box with the same tools; what it learns, this one does not."""
+        box = copy.copy(self)
+        box._tools = dict(self._tools)  # noqa: SLF001 - its own class
+        return box
 
-    @property
-    def answered(self) -> set[str]:
+    def names_in(self, sent: Iterable[Block]) -> set[str]:
+        """The names among those definitions of the tools that run here."""
+        return {t.name for t in self._offered(sent) if _is_gated(t)}
+
+    def answered_in(self, sent: Iterable[Block]) -> set[str]:
         """The names that the SDK's runner answers itself, toolsets included."""
-        toolsets = (t for t in self._tools if isinstance(t, BetaRunnableToolset))
-        return self.names | {toolset.toolset_name for toolset in toolsets}
+        return {_name_of(tool) for tool in self._offered(sent)}
 
-    def gated(self, desk: Desk) -> list[Any]:
-        """The tools to run, each behind its gate; toolsets as they are."""
-        runnable = [tool for tool in self._tools if not isinstance(tool, dict)]
-        return [Gate(tool, desk) if _is_gated(tool) else tool for tool in runnable]
+    def gated(self, desk: Desk, sent: Iterable[Block]) -> list[Any]:
+        """The tools to run for a request that offers those, each behind its gate.
+
+        Toolsets are as they are.
+        """
+        offered = self._offered(sent)
+        return [Gate(tool, desk) if _is_gated(tool) else tool for tool in offered]
+
+    def _offered(self, sent: Iterable[Block]) -> list[Any]:
+        definitions = list(sent)
+        names = {definition.get("name") for definition in definitions}
+        return [
+            tool
+            for name, tool in self._tools.items()
+            if (
+                name in names
+                if _is_gated(tool)
+                else plain(tool.to_dict()) in definitions
+            )
+        ]
+
+
+def _name_of(tool: Any) -> str:
+    name = tool.toolset_name if isinstance(tool, BetaRunnableToolset) else tool.name
+    return str(name)
 
 
 def _is_gated(tool: Any) -> bool:

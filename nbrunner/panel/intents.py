@@ -27,9 +27,16 @@ LONGEST_KEY = 500
 
 
 class Control(Value):
-    """A button of the bar, or Retry."""
+    """A button of the bar."""
 
-    intent: Literal["pause", "resume", "step", "stop", "stop_now", "retry"]
+    intent: Literal["pause", "resume", "step", "stop", "stop_now"]
+
+
+class AskAgain(Value):
+    """Retry: of a failed request, or of a reply that is to be dropped."""
+
+    intent: Literal["retry"]
+    attempt: str = Field(max_length=40)
 
 
 class Send(Value):
@@ -62,7 +69,7 @@ class ShowAll(Value):
 
 
 Intent: TypeAlias = Annotated[
-    Control | Send | WithdrawNote | ToggleCacheMark | ShowAll,
+    Control | AskAgain | Send | WithdrawNote | ToggleCacheMark | ShowAll,
     Field(discriminator="intent"),
 ]
 
@@ -82,7 +89,7 @@ class Steered(Protocol):
     def pause(self, *, by: By) -> None: ...  # noqa: D102
     def resume(self, *, by: By) -> None: ...  # noqa: D102
     def step(self, *, by: By) -> None: ...  # noqa: D102
-    def retry(self, *, by: By) -> None: ...  # noqa: D102
+    def retry(self, *, attempt: str | None = None, by: By) -> None: ...  # noqa: D102
     def stop(self, *, now: bool = False, by: By) -> None: ...  # noqa: D102
 
 
@@ -127,6 +134,8 @@ def obey(intent: Intent, run: Steered) -> None:
             if run.transcript.find_call(intent.call) is None:
                 raise IntentRefused("That call is no longer part of the conversation.")
             run.submit(ToggleCache(intent.call, intent.ttl), by="person")
+        case AskAgain():
+            run.retry(attempt=intent.attempt, by="person")
         case Control():
             _control(intent.intent, run)
 

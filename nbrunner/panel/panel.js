@@ -6,7 +6,7 @@
  *               {op: "patch", seq, changes: [{key, html, into?} | {key, text}]}
  *               {op: "refused", seq, reason}
  * Messages out: {op: "hello"}, or an intent:
- *               {intent, call?, ttl?, note?, part?, text?}
+ *               {intent, attempt?, call?, ttl?, note?, part?, text?}
  *
  * @typedef {{key: string, html?: string, into?: string, text?: string}} Change
  * @typedef {{op: string, seq: number, html?: string, answers?: boolean,
@@ -257,9 +257,10 @@ class View {
 
   /** @param {HTMLButtonElement} button */
   act(button) {
-    const { intent, call, note, part, ttl } = button.dataset;
+    const { intent, attempt, call, note, part, ttl } = button.dataset;
     /** @type {Record<string, string>} */
     const message = { intent };
+    if (attempt) message.attempt = attempt;
     if (call) message.call = call;
     if (note) message.note = note;
     if (part) message.part = part;

@@ -94,7 +94,7 @@ class Standing:
         said: set[tuple[str, str]] = set()
         said.update((mark.place, mark.ttl) for mark in transcript.marks)
         for command in transcript.asked:
-            if isinstance(command, Submit):
+            if isinstance(command, Submit) and isinstance(command.edit, ToggleCache):
                 said.add((command.edit.place, "waits"))
         if transcript.refused is not None:
             refused, reason = transcript.refused

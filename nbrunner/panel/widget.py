@@ -10,8 +10,9 @@ from __future__ import annotations
 import contextvars
 import logging
 import threading
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anywidget
 
@@ -20,6 +21,9 @@ from nbrunner.panel.feed import Feed
 from nbrunner.panel.intents import IntentRefused, ShowAll, Steered, obey, read_intent
 from nbrunner.views.page import stylesheet
 from nbrunner.views.text import as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +47,9 @@ class Panel(anywidget.AnyWidget):
     def __init__(self, run: Any) -> None:
         super().__init__()
         self._run: Steered = run
-        self._feed = Feed(run, self.send)
+        self._feed = Feed(run, self._tell)
         self._greeted = False
+        self._hello = threading.Event()
         self._closing = threading.Event()
         self._unsubscribe = run.subscribe(self._feed.note)
         self.on_msg(self._hear)
@@ -81,7 +86,8 @@ class Panel(anywidget.AnyWidget):
         """Take a front-end message; any thread may call this."""
         if message == {"op": "hello"}:
             self._greeted = True
-            self._feed.snapshot(answers=True)
+            self._hello.set()
+            self._feed.changed.set()
             return
         try:
             intent = read_intent(message)
@@ -98,10 +104,30 @@ class Panel(anywidget.AnyWidget):
             self._closing.wait(_REFRESH_S)
             if not self._closing.is_set():
                 self._flush()
+                # After it: a hello that comes now has changed something again.
+                self._answer()
+
+    def _answer(self) -> None:
+        """Answer the hellos that have come.
+
+        A view repeats its own until it has an answer, and of a long run that takes a
+        moment to make: those that come meanwhile have this one for theirs.
+        """
+        if self._hello.is_set():
+            self._safely(partial(self._feed.snapshot, answers=True))
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        if message.get("answers"):
+            # Who asks from now on may not be there yet when this one comes.
+            self._hello.clear()
+        self.send(message)
 
     def _flush(self) -> None:
+        self._safely(self._feed.flush)
+
+    def _safely(self, tell: Callable[[], None]) -> None:
         try:
-            self._feed.flush()
+            tell()
         except Exception:
             # The message lost leaves a gap, at which a view asks for a snapshot.
             logger.exception("the panel could not be refreshed")

@@ -173,7 +173,9 @@ def _toggle_line(call: ToolCall, look: Look, ttl: Ttl) -> str:
 def _cache_toggle(transcript: Transcript, call: ToolCall, look: Look) -> list[Html]:
     marked = transcript.mark_at(call.id)
     waits = any(
-        isinstance(command, Submit) and command.edit.place == call.id
+        isinstance(command, Submit)
+        and isinstance(command.edit, ToggleCache)
+        and command.edit.place == call.id
         for command in transcript.asked
     )
     full = marked is None and look.marks.startswith(str(MAX_MARKS))

@@ -202,20 +202,21 @@ def _failure(
         "div",
         h("div", words.cut_inline(failure.message), class_="nbr-what"),
         h("div", failure.advice, class_="nbr-advice") if failure.advice else None,
-        _controls(look) if can_retry else None,
+        _controls(iteration, look) if can_retry else None,
         _partial(failure),
         class_="nbr-failure",
         role="alert" if newest else None,
     )
 
 
-def _controls(look: Look) -> Html:
+def _controls(iteration: Iteration, look: Look) -> Html:
     button = h(
         "button",
         "Retry",
         type="button",
         class_="nbr-button nbr-main",
         data_intent="retry",
+        data_attempt=iteration.attempt,
     )
     line = h("code", f"{look.name}.retry()", class_="nbr-py")
     return h("div", spaced(button, line), class_="nbr-foot")

@@ -23,7 +23,7 @@ from nbrunner.views.iteration import (
 from nbrunner.views.look import Look, chip
 
 if TYPE_CHECKING:
-    from nbrunner.core.events import Note
+    from nbrunner.core.note import Note
     from nbrunner.core.transcript import Transcript
 
 NO_FORMULAS = "mathjax_ignore tex2jax_ignore"

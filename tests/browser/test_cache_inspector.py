@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SETUP = """
 %load_ext nbrunner
 from anthropic import beta_tool
-from nbrunner import Run, ToggleCache
+from nbrunner import Run, SetSystem, ToggleCache
 from nbrunner.replay import reply, say, script, use
 
 def prompt(minute):
@@ -25,14 +25,9 @@ def prompt(minute):
 @beta_tool
 def get_weather(location: str) -> str:
     "Get the weather in a place."
-    ledger, asked = run._ledger, len(run.transcript.iterations)
+    asked = len(run.transcript.iterations)
     if asked < 3:
-        settings = ledger.transcript.settings.model_copy(
-            update={"system": prompt(asked)}
-        )
-        ledger._transcript = ledger.transcript.model_copy(
-            update={"settings": settings}
-        )
+        run.submit(SetSystem(prompt(asked)))
     return "20 °C and sunny in " + location
 
 def counted(*blocks, read=0, wrote=0, **more):

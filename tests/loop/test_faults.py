@@ -14,7 +14,7 @@ from nbrunner.core.events import CommandRefused, Failure
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
 from nbrunner.core.validity import check
-from nbrunner.loop.controls import NOTHING_FAILED, Controls
+from nbrunner.loop.controls import NOTHING_TO_RETRY, Controls
 from nbrunner.loop.exits import StopAsked
 from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.ledger import Ledger, Pen
@@ -435,17 +435,14 @@ def test_a_fault_that_retrying_cannot_mend_is_not_held() -> None:
     assert run.stopped_by == "error"
 
 
-def test_a_retry_where_nothing_failed_is_refused_and_sends_nothing() -> None:
+def test_a_retry_where_nothing_was_asked_is_refused_and_sends_nothing() -> None:
     wire = Wire("Done.")
     run = Run(client=wire.client, messages="?")
     run.retry()
     assert run.transcript.status == "ready"
-    assert run.transcript.refused is not None
-    assert "Nothing failed" in run.transcript.refused[1]
-    run.wait(20)
-    run.retry()
+    assert run.transcript.refused == (Retry(), NOTHING_TO_RETRY)
     assert not run.is_running
-    assert len(wire.bodies) == 1
+    assert wire.bodies == []
 
 
 def test_a_second_retry_is_refused_once_the_first_is_on_its_way() -> None:
@@ -456,13 +453,13 @@ def test_a_second_retry_is_refused_once_the_first_is_on_its_way() -> None:
 
     def ask_again(event: Any, _: Any) -> None:
         if event.kind == "iteration_started":
-            run.retry()
+            run.retry(attempt="0.1")
 
     run.subscribe(ask_again)
-    run.retry()
+    run.retry(attempt="0.1")
     run.wait(20)
     (refused,) = followed.of(CommandRefused)
-    assert refused.command == Retry()
+    assert refused.command == Retry(attempt="0.1")
     assert (len(wire.bodies), run.text) == (2, "Done.")
 
 
@@ -475,7 +472,7 @@ def test_a_retry_that_comes_too_late_is_refused_and_ends_no_pause() -> None:
     inbox.put(Stop(), "person")
     with pytest.raises(StopAsked):
         controls.safe_point()
-    assert ledger.transcript.refused == (Retry(), NOTHING_FAILED)
+    assert ledger.transcript.refused == (Retry(), NOTHING_TO_RETRY)
     assert controls.is_paused
 
 

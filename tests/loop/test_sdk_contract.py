@@ -349,3 +349,14 @@ def test_the_parameters_of_tool_runner_are_those_that_a_run_passes_on() -> None:
     known = set(inspect.signature(messages.tool_runner).parameters)
     assert {"thread", "stream", "max_iterations", "tools", "system"} <= known
     assert "temperature" not in known
+
+
+@both_ways
+def test_the_class_of_a_reply_is_the_same_while_somebody_holds_it(
+    *, stream: bool
+) -> None:
+    wire = Wire("One.", "Two.")
+    first, second = (
+        type(read(one_step(wire, [], stream=stream), stream=stream)) for _ in range(2)
+    )
+    assert first is second

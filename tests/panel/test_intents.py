@@ -55,9 +55,15 @@ def refusal(message: Any, transcript: Transcript = DONE, **changes: Any) -> str:
 BY = {"by": "person"}
 
 
-@pytest.mark.parametrize("name", ["pause", "resume", "step", "stop", "retry"])
+@pytest.mark.parametrize("name", ["pause", "resume", "step", "stop"])
 def test_a_button_asks_the_run_once_in_the_name_of_a_person(name: str) -> None:
     assert asked({"intent": name}, status="running") == [(name, (), BY)]
+
+
+def test_a_retry_names_the_attempt_that_the_person_saw() -> None:
+    message = {"intent": "retry", "attempt": "1.2"}
+    expected = [("retry", (), {"attempt": "1.2", **BY})]
+    assert asked(message, status="failed") == expected
 
 
 def test_stop_now_is_a_stop_that_does_not_wait() -> None:

@@ -7,7 +7,8 @@ import pytest
 from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Pause, Resume, Retry, Stop, Submit
 from nbrunner.core.edits import ToggleCache
-from nbrunner.core.events import Failure, Note
+from nbrunner.core.events import Failure
+from nbrunner.core.note import Note
 from nbrunner.views.page import panel_content
 from tests.views.page_parser import Page, parsed
 from tests.views.runs import finished, run_of, story, use

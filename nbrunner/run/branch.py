@@ -1,0 +1,122 @@
+"""A branch: what a run is made of, and what happened in it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
+from nbrunner.core.request import Settings
+from nbrunner.core.transcript import Transcript
+from nbrunner.loop._sdk import checked_parameters, plain
+from nbrunner.loop._tools import ToolBox
+from nbrunner.loop.approval import approve_all
+from nbrunner.loop.inbox import Inbox
+from nbrunner.loop.ledger import Ledger, Listener
+from nbrunner.replay.client import is_matched_by_order, source_of
+from nbrunner.run.given import client_of, messages_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from nbrunner.core.blocks import Message
+    from nbrunner.core.usage import Usage
+    from nbrunner.loop.driver import Approver
+
+
+class Branch:
+    """What a run is made of; `nbrunner.Run` documents the arguments."""
+
+    def __init__(  # noqa: PLR0913 - the SDK method's own arguments
+        self,
+        *,
+        client: Any = None,
+        tools: Iterable[Any] = (),
+        messages: str | Iterable[Any],
+        model: str = DEFAULT_MODEL,
+        max_tokens: int = DEFAULT_MAX_TOKENS,
+        system: Any = None,
+        max_iterations: int | None = None,
+        stream: bool = True,
+        approver: Approver = approve_all,
+        hold: bool = False,
+        hold_on_failure: bool = False,
+        sdk_texts: bool = False,
+        name: str = "run",
+        **params: Any,
+    ) -> None:
+        self.name = name
+        self._client = client_of(client)
+        self._tools = ToolBox(tools)
+        settings = Settings(
+            model=model,
+            max_tokens=max_tokens,
+            system=plain(system),
+            tools=self._tools.definitions,
+            params=plain(checked_parameters(params)),
+        )
+        self._hold = hold
+        self._driving: dict[str, Any] = {
+            "stream": stream,
+            "max_iterations": max_iterations,
+            "approver": None if approver is approve_all else approver,
+            "hold_on_failure": hold_on_failure,
+            "sdk_texts": sdk_texts,
+        }
+        self._set_out(
+            Transcript(
+                settings=settings,
+                source=self.source,
+                matched_by_order=is_matched_by_order(self._client),
+                messages=tuple(messages_of(messages)),
+            )
+        )
+
+    def _set_out(self, transcript: Transcript) -> None:
+        """Begin from there, with nothing at work yet."""
+        self._ledger = Ledger(transcript)
+        self._inbox = Inbox()
+
+    # -- what happened ---------------------------------------------------------
+
+    @property
+    def transcript(self) -> Transcript:
+        """Everything that happened so far, as one immutable value."""
+        return self._ledger.transcript
+
+    @property
+    def messages(self) -> list[Message]:
+        """The conversation, as a copy that is yours to change."""
+        copy: list[Message] = json.loads(json.dumps(self.transcript.messages))
+        return copy
+
+    @property
+    def text(self) -> str:
+        """What Claude said last."""
+        return self.transcript.text
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all replies together."""
+        return self.transcript.usage
+
+    @property
+    def stopped_by(self) -> str | None:
+        """Why the run ended (`end_turn`, `max_iterations`, `person`, `error`, ...).
+
+        While it is held open at its end this is known already.
+        """
+        return self.transcript.stopped_by
+
+    @property
+    def source(self) -> Any:  # a Literal here breaks the tab completion of Jedi
+        """Whether the replies are `live`, `recorded` or `scripted`."""
+        return source_of(self._client)
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener(event, transcript)` for each event; returns unsubscribe.
+
+        It is called in the thread of the event and holds the run up meanwhile, so it
+        should note what it needs and return.
+        """
+        return self._ledger.subscribe(listener)

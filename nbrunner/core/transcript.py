@@ -168,6 +168,12 @@ class Iteration(Value):
         return Usage.of(self.reply.get("usage") if self.reply else None)
 
     @property
+    def applied_edits(self) -> tuple[Block, ...]:
+        """What the API cleared of the context before Claude read the request."""
+        managed = (self.reply or {}).get("context_management") or {}
+        return tuple(managed.get("applied_edits") or ())
+
+    @property
     def attempt(self) -> str:
         """What stands for its newest attempt: no other one of the run has that name."""
         return f"{self.index}.{self.attempts}"

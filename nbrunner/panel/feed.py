@@ -89,7 +89,7 @@ class Feed:
             transcript = self._run.transcript
             self._frame = self._framing(transcript)
             self._standing = Standing.of(transcript)
-            self._look = replace(self._look, marks=self._standing.count)
+            self._look = self._looking()
             self._remember(transcript)
             content = panel_content(
                 transcript, name=self._look.name, whole=self._look.whole
@@ -104,9 +104,8 @@ class Feed:
             transcript = self._run.transcript
             touched = touched_by(noted, transcript)
             if not all(isinstance(event, events.BlockGrew) for event in noted):
-                touched.calls |= self._changed_standing(transcript)
+                self._touch_standing(touched, transcript)
             # A fragment can be touched twice; it is sent once.
-            self._look = replace(self._look, marks=self._standing.count)
             changes = {c["key"]: c for c in self._changes(transcript, touched)}
             if changes:
                 self._tell({"op": "patch", "changes": list(changes.values())})
@@ -143,6 +142,8 @@ class Feed:
         if touched.iterations:
             self._remember(transcript)
         yield from self._changed_calls(transcript, touched)
+        for index in sorted(touched.lines - touched.iterations):
+            yield self._summary(transcript, index)
         for index, change in grown:
             if index not in touched.iterations:
                 yield change
@@ -163,9 +164,16 @@ class Feed:
             if known.get(key) != html:
                 yield {"key": key, "html": html}
 
-    def _changed_standing(self, transcript: Transcript) -> set[tuple[int, str]]:
+    def _touch_standing(self, touched: Touched, transcript: Transcript) -> None:
         known, self._standing = self._standing, Standing.of(transcript)
-        return known.changed(self._standing, transcript)
+        self._look = self._looking()
+        touched.calls |= known.changed(self._standing, transcript)
+        if known.scale != self._standing.scale:
+            touched.lines.update(range(len(transcript.iterations)))
+
+    def _looking(self) -> Look:
+        standing = self._standing
+        return replace(self._look, marks=standing.count, scale=standing.scale)
 
     def _changed_calls(
         self, transcript: Transcript, touched: Touched

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from nbrunner.core import events
 from nbrunner.core.commands import Submit
 from nbrunner.core.edits import ToggleCache
+from nbrunner.views.context import scale_of
 from nbrunner.views.words import marks_words
 
 if TYPE_CHECKING:
@@ -45,11 +46,13 @@ class Touched:
     Attributes:
         iterations: Indexes of whole iterations.
         calls: Single calls, each by its iteration and its id.
+        lines: Indexes of iterations of which only the one line is.
         grown: Streamed blocks that only grew, each by iteration and place.
     """
 
     iterations: set[int] = field(default_factory=set)
     calls: set[tuple[int, str]] = field(default_factory=set)
+    lines: set[int] = field(default_factory=set)
     grown: set[tuple[int, int]] = field(default_factory=set)
 
 
@@ -79,10 +82,12 @@ class Standing:
 
     Attributes:
         count: How many marks are set, which every toggle shows.
+        scale: How many tokens a full bar of context stands for.
         calls: What is said of single calls, each as its id and the saying.
     """
 
     count: str = ""
+    scale: int = 1
     calls: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
@@ -97,7 +102,7 @@ class Standing:
             refused, reason = transcript.refused
             if isinstance(refused, ToggleCache):
                 said.add((refused.place, reason))
-        return cls(marks_words(transcript), frozenset(said))
+        return cls(marks_words(transcript), scale_of(transcript), frozenset(said))
 
     def changed(self, now: Standing, transcript: Transcript) -> set[tuple[int, str]]:
         """The calls that say something else now, each by its iteration and its id."""

@@ -14,8 +14,10 @@ from nbrunner.core.events import EditApplied
 from nbrunner.errors import UsageError
 from nbrunner.run.debugging import Debugging
 from nbrunner.run.given import client_of
+from nbrunner.views.inspected import Inspected
 from nbrunner.views.page import static_page
 from nbrunner.views.text import as_text
+from nbrunner.views.words import count as counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -122,6 +124,24 @@ class Run(Debugging):
         from nbrunner.panel import Panel  # noqa: PLC0415 - loads anywidget
 
         return Panel(self)
+
+    def inspect(self, at: int = -1) -> Inspected:
+        """What the prompt cache made of one request: its marks, and a missed read.
+
+        Args:
+            at: Which iteration, as in `transcript.iterations[at]`.
+
+        Raises:
+            UsageError: There is no such iteration.
+        """
+        transcript = self.transcript
+        count = len(transcript.iterations)
+        if not -count <= at < count:
+            raise UsageError(
+                f"{self.name} has {counted(count, 'iteration')}, and none at {at}: "
+                "they are counted from 0, and -1 is the newest."
+            )
+        return Inspected.at(transcript, at % count)
 
     def to_html(self) -> str:
         """The transcript as static HTML, redacted: no script, no widget."""

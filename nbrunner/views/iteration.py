@@ -8,8 +8,10 @@ from nbrunner.core.blocks import content_of
 from nbrunner.core.caching import MAX_MARKS
 from nbrunner.views import words
 from nbrunner.views.content import content_block, is_text
+from nbrunner.views.context import applied_edit_fragments, context_bar
 from nbrunner.views.html import Child, Html, h, spaced
 from nbrunner.views.images import without_bytes
+from nbrunner.views.inspector import cache_fragments, missed_chip
 from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
 from nbrunner.views.reply import broken_block, reply_fragments
 
@@ -37,11 +39,13 @@ def iteration_fragment(transcript: Transcript, index: int, look: Look) -> Html:
         h(
             "div",
             _request(transcript, iteration, look),
+            cache_fragments(transcript, iteration, look),
             [
                 note_fragment("you, sent with this request", text)
                 for text in iteration.injected
             ],
             [_failure(transcript, iteration, f, look) for f in iteration.failures],
+            applied_edit_fragments(iteration),
             list(reply_fragments(transcript, iteration, look)),
             [h("div", text, class_="nbr-remark") for text in iteration.remarks],
             class_="nbr-body",
@@ -74,8 +78,11 @@ def summary_fragment(transcript: Transcript, index: int, look: Look) -> Html:
             chip(words.count(errors, "error"), "err") if errors else None,
             chip("request failed", "err") if iteration.has_failed else None,
             chip("cached to here", "mark") if cached else None,
+            missed_chip(transcript, index),
+            chip("context cleared") if iteration.applied_edits else None,
             clock() if look.live and _is_awaited(transcript, iteration) else None,
             h("span", _numbers(transcript, iteration), class_="nbr-num"),
+            context_bar(iteration, look.scale),
         ),
         data_key=summary_key(index) if look.live else None,
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from nbrunner.core.edits import ToggleCache
 from nbrunner.views import words
+from nbrunner.views.context import scale_of
 from nbrunner.views.html import Child, Html, h, join, spaced
 from nbrunner.views.iteration import (
     iteration_fragment,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from nbrunner.core.note import Note
     from nbrunner.core.transcript import Transcript
 
-_NO_FORMULAS = "mathjax_ignore tex2jax_ignore"
+NO_FORMULAS = "mathjax_ignore tex2jax_ignore"
 """The classes by which MathJax leaves `$5` and `\\(x\\)` alone."""
 
 
@@ -36,7 +37,7 @@ def static_page(transcript: Transcript, *, name: str) -> str:
         transcript: What to show.
         name: What the run is called.
     """
-    look = Look(name=name, live=False)
+    look = Look(name=name, live=False, scale=scale_of(transcript))
     return str(join([Html(f"<style>{stylesheet()}</style>"), _root(transcript, look)]))
 
 
@@ -50,8 +51,13 @@ def panel_content(
         name: What the run is called.
         whole: The parts that a person asked to see whole.
     """
-    marks = words.marks_words(transcript)
-    look = Look(name=name, live=True, whole=whole, marks=marks)
+    look = Look(
+        name=name,
+        live=True,
+        whole=whole,
+        marks=words.marks_words(transcript),
+        scale=scale_of(transcript),
+    )
     return _root(transcript, look)
 
 
@@ -91,7 +97,7 @@ def _root(transcript: Transcript, look: Look) -> Html:
     return h(
         "section",
         parts,
-        class_=f"nbr {'nbr-live' if look.live else 'nbr-static'} {_NO_FORMULAS}",
+        class_=f"nbr {'nbr-live' if look.live else 'nbr-static'} {NO_FORMULAS}",
         aria_label=f"tool run {look.name}",
         data_lm_suppress_shortcuts="true" if look.live else None,
     )

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from nbrunner.core.blocks import Block, content_of
 from nbrunner.views import words
 from nbrunner.views.citations import cited_words
+from nbrunner.views.context import applied_edit_words
 from nbrunner.views.displays import display_words
 from nbrunner.views.fields import text_at
+from nbrunner.views.inspector import cache_line
 from nbrunner.views.printable import printable
 from nbrunner.views.refusal import refusal_words
 from nbrunner.views.server_calls import (
@@ -63,6 +65,8 @@ def iteration_text(transcript: Transcript, iteration: Iteration) -> str:
         f"failed: {words.cut_inline(failure.message)} {failure.advice}".rstrip()
         for failure in iteration.failures
     ]
+    lines += filter(None, [cache_line(transcript, iteration)])
+    lines += [applied_edit_words(edit) for edit in iteration.applied_edits]
     for block in iteration.blocks:
         lines += _block(transcript, iteration, block)
     lines += filter(None, [refusal_words(iteration), *iteration.remarks])

@@ -26,6 +26,7 @@ from nbrunner.views.iteration import (
     summary_key,
 )
 from nbrunner.views.look import Look
+from nbrunner.views.next_request import NEXT_KEY, next_fragment
 from nbrunner.views.page import (
     bar_fragment,
     panel_content,
@@ -87,9 +88,9 @@ class Feed:
             # Noted first, told after: what is taken out here is in the transcript.
             self._noted.clear()
             transcript = self._run.transcript
-            self._frame = self._framing(transcript)
             self._standing = Standing.of(transcript)
             self._look = replace(self._look, marks=self._standing.count)
+            self._frame = self._framing(transcript)
             self._remember(transcript)
             content = panel_content(
                 transcript, name=self._look.name, whole=self._look.whole
@@ -104,7 +105,7 @@ class Feed:
             transcript = self._run.transcript
             touched = touched_by(noted, transcript)
             if not all(isinstance(event, events.BlockGrew) for event in noted):
-                touched.calls |= self._changed_standing(transcript)
+                self._add_changed_standing(touched, transcript)
             # A fragment can be touched twice; it is sent once.
             self._look = replace(self._look, marks=self._standing.count)
             changes = {c["key"]: c for c in self._changes(transcript, touched)}
@@ -155,6 +156,7 @@ class Feed:
             "bar": str(bar_fragment(transcript, look)),
             "waiting": str(waiting_fragment(transcript, look)),
             "send": str(send_fragment(transcript, look)),
+            NEXT_KEY: str(next_fragment(transcript, look)),
         }
 
     def _changed_frame(self, transcript: Transcript) -> Iterator[Change]:
@@ -163,9 +165,11 @@ class Feed:
             if known.get(key) != html:
                 yield {"key": key, "html": html}
 
-    def _changed_standing(self, transcript: Transcript) -> set[tuple[int, str]]:
+    def _add_changed_standing(self, touched: Touched, transcript: Transcript) -> None:
         known, self._standing = self._standing, Standing.of(transcript)
-        return known.changed(self._standing, transcript)
+        changed = known.changed(self._standing, transcript, self._look)
+        touched.calls |= changed.calls
+        touched.iterations |= changed.iterations
 
     def _changed_calls(
         self, transcript: Transcript, touched: Touched

@@ -6,7 +6,7 @@
  *               {op: "patch", seq, changes: [{key, html, into?} | {key, text}]}
  *               {op: "refused", seq, reason}
  * Messages out: {op: "hello"}, or an intent:
- *               {intent, call?, ttl?, note?, part?, text?}
+ *               {intent, place?, ttl?, note?, part?, text?}
  *
  * @typedef {{key: string, html?: string, into?: string, text?: string}} Change
  * @typedef {{op: string, seq: number, html?: string, answers?: boolean,
@@ -257,10 +257,10 @@ class View {
 
   /** @param {HTMLButtonElement} button */
   act(button) {
-    const { intent, call, note, part, ttl } = button.dataset;
+    const { intent, place, note, part, ttl } = button.dataset;
     /** @type {Record<string, string>} */
     const message = { intent };
-    if (call) message.call = call;
+    if (place) message.place = place;
     if (note) message.note = note;
     if (part) message.part = part;
     if (ttl) message.ttl = ttl;

@@ -89,7 +89,9 @@ def has_row(transcript: Transcript, place: str, look: Look) -> bool:
 # -- what is said there ----------------------------------------------------------
 
 
-def toggles(transcript: Transcript, place: str, what: str, look: Look) -> list[Html]:
+def toggles(
+    transcript: Transcript, place: str, what: str, look: Look, *, counted: bool = True
+) -> list[Html]:
     """The buttons of a place, how many marks are set, and the line of Python.
 
     Args:
@@ -97,38 +99,32 @@ def toggles(transcript: Transcript, place: str, what: str, look: Look) -> list[H
         place: Where the mark stands, in the words of `ToggleCache`.
         what: What stands there, in the names of the buttons.
         look: How the run is shown.
+        counted: Whether to say how many marks are set, where nothing near says it.
     """
     marked = transcript.mark_at(place)
     full = marked is None and look.marks.startswith(str(MAX_MARKS))
-    return [
-        *(
-            h(
-                "button",
-                label,
-                type="button",
-                class_=f"nbr-button {'nbr-on' if is_on else 'nbr-quiet'}",
-                data_intent="toggle_cache",
-                data_place=place,
-                data_ttl=ttl,
-                aria_pressed="true" if is_on else "false",
-                aria_label=f"{named} on {what}",
-                title=_FULL if full else f"in Python: {_line(place, look, ttl)}",
-            )
-            for ttl, label, named in _LASTING
-            for is_on in [marked is not None and marked.ttl == ttl]
-        ),
-        h("span", look.marks, class_="nbr-num"),
-        *(
-            [chip("waits for the next safe point", "warn")]
-            if _waits(transcript, place)
-            else []
-        ),
+    lasting = "5m" if marked is None else marked.ttl
+    shown = [
         h(
-            "code",
-            _line(place, look, "5m" if marked is None else marked.ttl),
-            class_="nbr-py",
-        ),
+            "button",
+            label,
+            type="button",
+            class_=f"nbr-button {'nbr-on' if is_on else 'nbr-quiet'}",
+            data_intent="toggle_cache",
+            data_place=place,
+            data_ttl=ttl,
+            aria_pressed="true" if is_on else "false",
+            aria_label=f"{named} on {what}",
+            title=_FULL if full else f"in Python: {_line(place, look, ttl)}",
+        )
+        for ttl, label, named in _LASTING
+        for is_on in [marked is not None and marked.ttl == ttl]
     ]
+    if counted:
+        shown.append(h("span", look.marks, class_="nbr-num"))
+    if _waits(transcript, place):
+        shown.append(chip("waits for the next safe point", "warn"))
+    return [*shown, h("code", _line(place, look, lasting), class_="nbr-py")]
 
 
 def _line(place: str, look: Look, ttl: Ttl) -> str:
@@ -173,7 +169,7 @@ def block_row(
     label: str | None = None,
 ) -> Html | None:
     """The row of a block: its opener, or its buttons; a static page has its mark."""
-    named = h("span", label, class_="nbr-num") if label else None
+    named = h("span", label, class_="nbr-where") if label else None
     if not look.live:
         marked = mark_chip(transcript, place)
         return h("div", spaced(named, marked), class_="nbr-marks") if marked else None

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 NEXT_KEY = "next"
 
 
+_CHOSEN = {"request": "The API marks the last block that it can."}
+
+
 def next_fragment(transcript: Transcript, look: Look) -> Html:
     """A line on the next request; open, its cache marks outside the iterations.
 
@@ -27,7 +30,7 @@ def next_fragment(transcript: Transcript, look: Look) -> Html:
     the first request also those of the messages that it will carry.
     """
     settings = transcript.settings
-    places = [("request", "the whole request", "Whole request (the API picks a block)")]
+    places = [("request", "the whole request", "Whole request")]
     if settings.tools:
         named = words.count(len(settings.tools), "tool")
         places.insert(0, ("tools", "the tools", named[:1].upper() + named[1:]))
@@ -41,8 +44,8 @@ def next_fragment(transcript: Transcript, look: Look) -> Html:
             h(
                 "div",
                 spaced(
-                    h("span", label, class_="nbr-where"),
-                    toggles(transcript, place, what, look),
+                    h("span", label, class_="nbr-where", title=_CHOSEN.get(place)),
+                    toggles(transcript, place, what, look, counted=False),
                     why,
                 ),
                 class_="nbr-marks nbr-foot",

@@ -133,7 +133,7 @@ def test_enter_and_space_press_and_escape_leaves_to_jupyter(lab: Lab) -> None:
         toggle = it.root.get_by_role("button", name=name, exact=True)
         for key, pressed in ((" ", "true"), ("Enter", "false"), (" ", "true")):
             toggle.press(key)
-            it.root.locator(f"[data-call][aria-pressed={pressed}]").first.wait_for()
+            it.root.locator(f"[data-place][aria-pressed={pressed}]").first.wait_for()
             it.notebook.page.wait_for_function(
                 "pressed => document.activeElement.ariaPressed === pressed", arg=pressed
             )

@@ -50,7 +50,7 @@ def test_marks_go_on_every_place_and_out_with_the_next_request(
         opened(panel, ASKED)
         panel.press(f"cache mark on {ASKED}")
         panel.wait_text("next request · 3 of 4 marks")
-        notebook.screenshot(f"{app}-marks-first")
+        notebook.screenshot(f"{app}-marks-first", panel.root)
         panel.press("Step")
         panel.wait_status("paused before request 2")
 
@@ -59,7 +59,7 @@ def test_marks_go_on_every_place_and_out_with_the_next_request(
         panel.wait_text("next request · 4 of 4 marks")
         panel.wait_text('weather.submit(ToggleCache("messages[1].content[1]"))')
         unfolded(panel, "request 1")
-        notebook.screenshot(f"{app}-marks-second")
+        notebook.screenshot(f"{app}-marks-second", panel.root)
         panel.press(f"cache mark on {ASKED}")
         panel.wait_text("next request · 3 of 4 marks")
         panel.press(f"1-hour cache mark on {SAID}")
@@ -101,9 +101,11 @@ def test_a_mark_that_cannot_be_set_says_why_beside_its_button(
         opened(panel, THOUGHT)
         panel.press(f"cache mark on {THOUGHT}")
         row = panel.root.locator(".nbr-block", has_text="Thinking").first
-        row.get_by_text("is a thinking block, and the API takes no cache mark").wait_for()
+        row.get_by_text(
+            "is a thinking block, and the API takes no cache mark"
+        ).wait_for()
         assert panel.root.locator(".nbr-refused:visible").count() == 1
-        notebook.screenshot(f"{app}-marks-refused")
+        notebook.screenshot(f"{app}-marks-refused", panel.root)
 
         unfolded(panel, "next request")
         panel.press("cache mark on the system prompt")

@@ -131,7 +131,7 @@ def parse_line(line: str) -> Line:
     parser = _parser()
     options = vars(parser.parse_args(words))
     if options.pop("help"):
-        raise HelpAsked(parser.format_help())
+        raise HelpAsked(help_text())
     name = options["name"]
     if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
         raise UsageError(

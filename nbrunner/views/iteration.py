@@ -176,7 +176,7 @@ def _new_message(
             look=look,
             part=request_part(iteration, index),
         ),
-        *message_rows(transcript, index, message, look),
+        *message_rows(transcript, index, message, look, began=iteration.index == 0),
     ]
 
 

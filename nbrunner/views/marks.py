@@ -193,13 +193,20 @@ def block_row(
 
 
 def message_rows(
-    transcript: Transcript, index: int, message: Any, look: Look
+    transcript: Transcript, index: int, message: Any, look: Look, *, began: bool
 ) -> Iterator[Html | None]:
-    """The rows of a message's blocks; a result has its buttons at its call."""
-    if index >= len(transcript.messages):
-        return
+    """The rows of a message's blocks.
+
+    Args:
+        transcript: The run.
+        index: Which message of the conversation it is.
+        message: The message.
+        look: How the run is shown.
+        began: Whether the run began with it. The results in a later one have their
+            buttons at their calls.
+    """
     for number, content in enumerate(content_of(message)):
-        if transcript.find_call(text_at(content, "tool_use_id")) is not None:
+        if content.get("type") == "tool_result" and not began:
             continue
         kind = words.ellipsis(text_at(content, "type"), 60)
         what = f"the {kind}, block {number + 1} of message {index + 1}"

@@ -67,5 +67,5 @@ def _first_messages(transcript: Transcript, look: Look) -> list[Html | None]:
     return [
         row
         for index, message in enumerate(transcript.messages[start:], start)
-        for row in message_rows(transcript, index, message, look)
+        for row in message_rows(transcript, index, message, look, began=True)
     ]

@@ -188,8 +188,9 @@ def block_row(
         data_intent="more",
         data_part=f"{MARKS}{place}",
         aria_label=f"cache marks of {what}",
+        title=f"in Python: {_line(place, look, '5m')}",
     )
-    return h("div", spaced(named, opener), class_="nbr-marks")
+    return h("div", spaced(named, opener), class_="nbr-marks nbr-opener")
 
 
 def message_rows(

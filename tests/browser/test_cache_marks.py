@@ -85,6 +85,11 @@ def test_marks_go_on_every_place_and_out_with_the_next_request(
         assert "cache_control" not in thought | call
         assert second["cache_control"] == FIVE_MINUTES
 
+        page = notebook.cell(1).locator(".nbr-static")
+        page.locator(".nbr-it > summary").first.click()
+        chip = page.get_by_text("cache 1 h")
+        assert chip.evaluate("it => it.checkVisibility({ opacityProperty: true })")
+
 
 @APPS
 def test_a_mark_that_cannot_be_set_says_why_beside_its_button(

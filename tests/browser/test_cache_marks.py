@@ -22,9 +22,9 @@ APPS = pytest.mark.parametrize("app", ["lab", "notebook"])
 
 
 def opened(panel: Panel, block: str) -> None:
-    """Ask for the buttons of a block, whose opener shows when pointed at."""
+    """Ask for the buttons of a block, whose opener shows while it is pointed at."""
     opener = panel.root.get_by_role("button", name=f"cache marks of {block}")
-    opener.hover()
+    opener.locator("xpath=../..").hover(position={"x": 5, "y": 5})
     opener.click()
     panel.root.get_by_role("button", name=f"1-hour cache mark on {block}").wait_for()
 

@@ -17,7 +17,7 @@ from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
 from nbrunner.core.redact import redact
 from nbrunner.errors import NbrunnerError, UsageError
 from nbrunner.magic.cell import awaited, blocking, detached
-from nbrunner.magic.line import USAGE, HelpAsked, Line, parse_line
+from nbrunner.magic.line import USAGE, HelpAsked, Line, help_text, parse_line
 from nbrunner.presence import someone_is_there
 
 if TYPE_CHECKING:
@@ -53,6 +53,9 @@ class ToolrunMagics(Magics):
         """Run a tool loop in this cell, blocking: reached only under another magic."""
         if (run := self._begun(line, cell)) is not None:
             blocking(run, self._shell)
+
+    # What `%%toolrun?` shows.
+    toolrun.__doc__ = f"Run a tool loop in this cell.\n\n{help_text()}"
 
     async def toolrun_awaited(self, line: str, cell: str) -> None:
         """Run a tool loop in this cell and leave the kernel free to hear clicks."""

@@ -26,6 +26,7 @@ from nbrunner.views.iteration import (
     summary_key,
 )
 from nbrunner.views.look import Look
+from nbrunner.views.next_request import NEXT_KEY, next_fragment
 from nbrunner.views.page import (
     bar_fragment,
     panel_content,
@@ -87,9 +88,9 @@ class Feed:
             # Noted first, told after: what is taken out here is in the transcript.
             self._noted.clear()
             transcript = self._run.transcript
-            self._frame = self._framing(transcript)
             self._standing = Standing.of(transcript)
             self._look = self._looking()
+            self._frame = self._framing(transcript)
             self._remember(transcript)
             content = panel_content(
                 transcript, name=self._look.name, whole=self._look.whole
@@ -104,7 +105,7 @@ class Feed:
             transcript = self._run.transcript
             touched = touched_by(noted, transcript)
             if not all(isinstance(event, events.BlockGrew) for event in noted):
-                self._touch_standing(touched, transcript)
+                self._add_changed_standing(touched, transcript)
             # A fragment can be touched twice; it is sent once.
             changes = {c["key"]: c for c in self._changes(transcript, touched)}
             if changes:
@@ -156,6 +157,7 @@ class Feed:
             "bar": str(bar_fragment(transcript, look)),
             "waiting": str(waiting_fragment(transcript, look)),
             "send": str(send_fragment(transcript, look)),
+            NEXT_KEY: str(next_fragment(transcript, look)),
         }
 
     def _changed_frame(self, transcript: Transcript) -> Iterator[Change]:
@@ -164,10 +166,12 @@ class Feed:
             if known.get(key) != html:
                 yield {"key": key, "html": html}
 
-    def _touch_standing(self, touched: Touched, transcript: Transcript) -> None:
+    def _add_changed_standing(self, touched: Touched, transcript: Transcript) -> None:
         known, self._standing = self._standing, Standing.of(transcript)
+        changed = known.changed(self._standing, transcript, self._look)
         self._look = self._looking()
-        touched.calls |= known.changed(self._standing, transcript)
+        touched.calls |= changed.calls
+        touched.iterations |= changed.iterations
         if known.scale != self._standing.scale:
             touched.lines.update(range(len(transcript.iterations)))
 

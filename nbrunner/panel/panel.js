@@ -6,7 +6,7 @@
  *               {op: "patch", seq, changes: [{key, html, into?} | {key, text}]}
  *               {op: "refused", seq, reason}
  * Messages out: {op: "hello"}, or an intent:
- *               {intent, attempt?, call?, ttl?, note?, part?, text?}
+ *               {intent, attempt?, place?, ttl?, note?, part?, text?}
  *
  * @typedef {{key: string, html?: string, into?: string, text?: string}} Change
  * @typedef {{op: string, seq: number, html?: string, answers?: boolean,
@@ -257,11 +257,11 @@ class View {
 
   /** @param {HTMLButtonElement} button */
   act(button) {
-    const { intent, attempt, call, note, part, ttl } = button.dataset;
+    const { intent, attempt, place, note, part, ttl } = button.dataset;
     /** @type {Record<string, string>} */
     const message = { intent };
     if (attempt) message.attempt = attempt;
-    if (call) message.call = call;
+    if (place) message.place = place;
     if (note) message.note = note;
     if (part) message.part = part;
     if (ttl) message.ttl = ttl;

@@ -13,6 +13,7 @@ from nbrunner.views.html import Child, Html, h, spaced
 from nbrunner.views.images import without_bytes
 from nbrunner.views.inspector import cache_fragments, missed_chip
 from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
+from nbrunner.views.marks import first_new, holds, message_rows
 from nbrunner.views.reply import broken_block, reply_fragments
 
 if TYPE_CHECKING:
@@ -69,7 +70,10 @@ def summary_fragment(transcript: Transcript, index: int, look: Look) -> Html:
     """The one line of an iteration."""
     iteration = transcript.iterations[index]
     errors = sum(_fate(call) == " failed" for call in iteration.tool_calls)
-    cached = any(transcript.mark_at(call.id) for call in iteration.tool_calls)
+    cached = any(
+        holds(iteration, mark.place) or iteration.call(mark.place)
+        for mark in transcript.marks
+    )
     return h(
         "summary",
         spaced(
@@ -137,21 +141,21 @@ def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
         words.count(len(request.settings.tools), "tool"),
         f"{marks} of {MAX_MARKS} cache marks" if marks else None,
     ]
-    new = _new_messages(iteration)
+    start = first_new(iteration)
     settings = request.head()
     if is_lasting(transcript, look):
-        new, settings = words.without_ids(new), words.without_ids(settings)
+        settings = words.without_ids(settings)
     return h(
         "details",
         h("summary", " · ".join(fact for fact in facts if fact)),
         [block(f"cache mark left out at {place}") for place in iteration.dropped_marks],
         _settings(transcript, iteration, settings),
+        h("div", f"{words.count(start, 'earlier message')}", class_="nbr-lab")
+        if start and not iteration.index
+        else None,
         [
-            block(
-                words.pretty(without_bytes(message)),
-                label=f"new: {message['role']} message",
-            )
-            for message in new
+            _new_message(transcript, iteration, index, look)
+            for index in range(start, request.position)
         ],
         class_="nbr-request",
         data_key=f"{iteration_key(iteration.index)}.request" if look.live else None,
@@ -168,14 +172,29 @@ def _settings(
     return block(words.pretty(settings), label="settings")
 
 
-def _new_messages(iteration: Iteration) -> list[Any]:
-    """The messages that this request was the first to carry."""
-    messages = iteration.request.messages
-    count = len(messages)
-    newest = next(
-        (i for i in range(count - 1, -1, -1) if messages[i]["role"] == "assistant"), -1
+def _new_message(
+    transcript: Transcript, iteration: Iteration, index: int, look: Look
+) -> list[Html | None]:
+    """A message that this request was the first to carry, with its cache marks."""
+    message = iteration.request.messages[index]
+    shown = words.without_ids(message) if is_lasting(transcript, look) else message
+    return [
+        block(
+            words.pretty(without_bytes(shown)),
+            label=f"new: {message['role']} message",
+            look=look,
+            part=request_part(iteration, index),
+        ),
+        *message_rows(transcript, index, message, look, began=iteration.index == 0),
+    ]
+
+
+def request_part(iteration: Iteration, index: int) -> Part:
+    """A message of a request, as the panel and as Python ask for all of it."""
+    return Part(
+        key=f"{iteration_key(iteration.index)}.request.{index}",
+        line=f"transcript.iterations[{iteration.index}].request.messages[{index}]",
     )
-    return list(messages[newest + 1 :])
 
 
 def note_fragment(who: str, text: str, *more: Html, waits: bool = False) -> Html:

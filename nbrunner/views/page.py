@@ -21,6 +21,8 @@ from nbrunner.views.iteration import (
     opening_fragment,
 )
 from nbrunner.views.look import Look, chip
+from nbrunner.views.marks import says_itself
+from nbrunner.views.next_request import next_fragment
 
 if TYPE_CHECKING:
     from nbrunner.core.note import Note
@@ -93,7 +95,11 @@ def _root(transcript: Transcript, look: Look) -> Html:
         ),
     ]
     if look.live:
-        parts += [waiting_fragment(transcript, look), send_fragment(transcript, look)]
+        parts += [
+            next_fragment(transcript, look),
+            waiting_fragment(transcript, look),
+            send_fragment(transcript, look),
+        ]
     return h(
         "section",
         parts,
@@ -189,11 +195,11 @@ def _button(label: str, intent: str, look: Look, *, main: bool) -> Html:
 
 
 def _refusal(transcript: Transcript) -> Html | None:
-    """Why the last thing asked was not done, unless its call says so itself."""
+    """Why the last thing asked was not done, unless its own row says so."""
     if transcript.refused is None:
         return None
     asked, reason = transcript.refused
-    if isinstance(asked, ToggleCache) and transcript.find_call(asked.place):
+    if isinstance(asked, ToggleCache) and says_itself(transcript, asked.place):
         return None
     return h("span", reason, class_="nbr-refused", role="alert")
 

@@ -131,7 +131,7 @@ def test_a_running_run_is_followed_to_its_end(shown: Show, held: Any) -> None:
         ({"intent": "pause"}, "pause"),
         ({"intent": "step"}, "step"),
         ({"intent": "stop"}, "stop"),
-        ({"intent": "toggle_cache", "call": "toolu_01"}, "submit"),
+        ({"intent": "toggle_cache", "place": "toolu_01"}, "submit"),
     ],
 )
 def test_a_click_is_put_in_the_inbox_and_nothing_else_is_done(

@@ -18,7 +18,7 @@ MARKDOWN = {
 VOID = {"br", "hr", "img"}
 PLAIN_ATTRIBUTES = {
     *("class", "open", "role", "title", "type", "rows", "placeholder", "hidden"),
-    *("aria-label", "aria-pressed", "data-key", "data-intent", "data-call"),
+    *("aria-label", "aria-pressed", "data-key", "data-intent", "data-place"),
     *("data-note", "data-part", "data-ttl", "data-lm-suppress-shortcuts"),
     *("data-own", "data-clock", "aria-hidden", "tabindex", "min", "max", "value"),
 }

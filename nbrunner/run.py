@@ -7,12 +7,15 @@ holds no state of its own beyond them. What happened is in the transcript.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import os
+import weakref
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from nbrunner.cell_output import shown_while_blocking
 from nbrunner.core.blocks import well_formed
 from nbrunner.core.commands import (
     By,
@@ -107,6 +110,9 @@ class Run:
         NotATool: Something in `tools` is not a tool.
         NotAClient: The client is one for asyncio.
         NoKey: No client was given and the environment holds no key.
+
+    Attributes:
+        panels: The live panels that were made of this run and are still held.
     """
 
     def __init__(  # noqa: PLR0913 - the SDK method's own arguments
@@ -127,6 +133,7 @@ class Run:
         **params: Any,
     ) -> None:
         self.name = name
+        self.panels: weakref.WeakSet[Panel] = weakref.WeakSet()
         self._client = _client_of(client)
         self._tools = ToolBox(tools)
         settings = Settings(
@@ -244,8 +251,11 @@ class Run:
     def wait(self, timeout_s: float | None = None) -> Transcript:
         """Block until the run ends; starts it if nobody did.
 
+        In a notebook's cell the run is shown below the cell meanwhile.
+
         Args:
-            timeout_s: How long to wait, in seconds; None is for ever.
+            timeout_s: How long to wait, in seconds; None is for ever. With a time
+                limit nothing is shown: who waits in pieces would get many pages.
 
         Raises:
             TimeoutError: The time ran out; the run goes on.
@@ -254,6 +264,12 @@ class Run:
                 KeyboardInterrupt.
         """
         worker = self._started()
+        is_shown = timeout_s is None and worker.is_running
+        with shown_while_blocking(self) if is_shown else contextlib.nullcontext():
+            self._block(worker, timeout_s)
+        return self._outcome(worker)
+
+    def _block(self, worker: Worker, timeout_s: float | None) -> None:
         interrupts = 0
         ended = False
         while not ended:
@@ -269,7 +285,6 @@ class Run:
                 interrupts += 1
         if interrupts:
             raise WaitInterrupted(self.name)
-        return self._outcome(worker)
 
     def __await__(self) -> Generator[Any, None, Transcript]:
         """Wait for the end and leave the event loop free: clicks arrive meanwhile."""
@@ -389,7 +404,9 @@ class Run:
         """A live panel on this run, to look at and to steer it by."""
         from nbrunner.panel import Panel  # noqa: PLC0415 - loads anywidget
 
-        return Panel(self)
+        panel = Panel(self)
+        self.panels.add(panel)
+        return panel
 
     def to_html(self) -> str:
         """The transcript as static HTML, redacted: no script, no widget."""

@@ -215,7 +215,7 @@ def test_closing_tells_the_last_news_and_stops_following(
     panel = shown(run)
     comm, own = panel.comm, refreshing() - others
     comm.hear({"op": "hello"})
-    monkeypatch.setattr("nbrunner.panel.widget._REFRESH_S", PATIENCE_S)
+    monkeypatch.setattr("nbrunner.panel.refresh._REFRESH_S", PATIENCE_S)
     run.inject("The last news.")
     panel.close()
     panel.close()

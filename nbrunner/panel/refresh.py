@@ -61,6 +61,9 @@ class Refresher:
         # A plain thread has no cell to send from on ipykernel 7.0; a copy of this
         # context has.
         self._context = contextvars.copy_context()
+
+    def start(self) -> None:
+        """Begin to push; what `push` needs is there by now."""
         self._start(self._push_on)
 
     def wake(self) -> None:
@@ -86,8 +89,11 @@ class Refresher:
 
     def flush(self) -> None:
         """Tell the news now."""
+        self._tell(self._flush)
+
+    def _tell(self, what: Callable[[], object]) -> None:
         try:
-            self._flush()
+            what()
         except Exception:
             # The message lost leaves a gap, at which a view asks for a snapshot.
             logger.exception("the panel could not be refreshed")
@@ -120,4 +126,4 @@ class Refresher:
                 return
             if self._closing.wait(wait_s) or self._is_heard():
                 return
-            self._push()
+            self._tell(self._push)

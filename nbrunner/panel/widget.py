@@ -65,6 +65,7 @@ class Panel(anywidget.AnyWidget):
         )
         self._follow()
         self.on_msg(self._hear)
+        self._refresher.start()
 
     @property
     def is_open(self) -> bool:

@@ -29,7 +29,9 @@ def stop_is_in_sight(notebook: Notebook, panel: Panel) -> bool:
     box = button.bounding_box()
     assert box is not None
     at = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
-    found = notebook.page.evaluate("at => document.elementFromPoint(...at).innerText", at)
+    found = notebook.page.evaluate(
+        "at => document.elementFromPoint(...at).innerText", at
+    )
     return bool(found == "Stop")
 
 

@@ -58,11 +58,17 @@ class Followed(Protocol):
 
 
 class Feed:
-    """What a panel's views know, and how they are told what is new."""
+    """What a panel's views know, and how they are told what is new.
 
-    def __init__(self, run: Followed, send: Send) -> None:
+    Attributes:
+        changed: Set while there is something to tell.
+        home: The page that gets what is to take the panel's place, if anything is.
+    """
+
+    def __init__(self, run: Followed, send: Send, *, blocks: bool = False) -> None:
         self.changed = threading.Event()
-        self._run, self._send = run, send
+        self.home: str | None = None
+        self._run, self._send, self._blocks = run, send, blocks
         self._look = Look(name=run.name, live=True)
         self._lock = threading.RLock()
         self._noted: deque[events.Event] = deque()
@@ -93,9 +99,13 @@ class Feed:
             self._frame = self._framing(transcript)
             self._remember(transcript)
             content = panel_content(
-                transcript, name=self._look.name, whole=self._look.whole
+                transcript,
+                name=self._look.name,
+                whole=self._look.whole,
+                blocks=self._blocks,
             )
-            self._tell({"op": "snapshot", "html": str(content), "answers": answers})
+            message = {"op": "snapshot", "html": str(content), "answers": answers}
+            self._tell(message if self.home is None else {**message, "home": self.home})
 
     def flush(self) -> None:
         """Send what has changed since the last message, if anything has."""

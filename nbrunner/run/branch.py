@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from nbrunner.core.blocks import Message
     from nbrunner.core.usage import Usage
     from nbrunner.loop.driver import Approver
+    from nbrunner.panel import Panel
 
 
 class Branch:
@@ -78,6 +80,7 @@ class Branch:
 
     def _set_out(self, transcript: Transcript) -> None:
         """Begin from there, with nothing at work yet."""
+        self.panels: weakref.WeakSet[Panel] = weakref.WeakSet()
         self._ledger = Ledger(transcript)
         self._ledger.subscribe(functools.partial(log_event, self.name))
         self._inbox = Inbox()

@@ -14,17 +14,12 @@ from nbrunner.core.events import EditApplied
 from nbrunner.errors import UsageError
 from nbrunner.run.debugging import Debugging
 from nbrunner.run.given import client_of
-from nbrunner.views.inspected import Inspected
-from nbrunner.views.page import static_page
-from nbrunner.views.text import as_text
-from nbrunner.views.words import count as counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nbrunner.core.edits import Edit
     from nbrunner.core.transcript import Transcript
-    from nbrunner.panel import Panel
 
 
 class Run(Debugging):
@@ -63,12 +58,15 @@ class Run(Debugging):
         NotATool: Something in `tools` is not a tool.
         NotAClient: The client is one for asyncio.
         NoKey: No client was given and the environment holds no key.
+
+    Attributes:
+        panels: The live panels that were made of this run and are still held.
+        branches: The runs that were forked from this one, oldest first.
     """
 
     def _set_out(self, transcript: Transcript) -> None:
         super()._set_out(transcript)
         self.branches: list[Run] = []
-        """The runs that were forked from this one, oldest first."""
 
     # -- branches --------------------------------------------------------------
 
@@ -116,45 +114,3 @@ class Run(Debugging):
         checked = self._checked(edit)
         apply(self.transcript.next_request(), checked, by="code")
         self._ledger.write(EditApplied(edit=checked, by="code"))
-
-    # -- showing ---------------------------------------------------------------
-
-    def show(self) -> Panel:
-        """A live panel on this run, to look at and to steer it by."""
-        from nbrunner.panel import Panel  # noqa: PLC0415 - loads anywidget
-
-        return Panel(self)
-
-    def inspect(self, at: int = -1) -> Inspected:
-        """What the prompt cache made of one request: its marks, and a missed read.
-
-        Args:
-            at: Which iteration, as in `transcript.iterations[at]`.
-
-        Raises:
-            UsageError: There is no such iteration.
-        """
-        transcript = self.transcript
-        count = len(transcript.iterations)
-        if not -count <= at < count:
-            raise UsageError(
-                f"{self.name} has {counted(count, 'iteration')}, and none at {at}: "
-                "they are counted from 0, and -1 is the newest."
-            )
-        return Inspected.at(transcript, at % count)
-
-    def to_html(self) -> str:
-        """The transcript as static HTML, redacted: no script, no widget."""
-        return static_page(self.transcript, name=self.name)
-
-    def to_text(self) -> str:
-        """The transcript as plain text, redacted."""
-        return as_text(self.transcript, name=self.name)
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/html": self.to_html(), "text/plain": self.to_text()}
-
-    def __repr__(self) -> str:
-        count = len(self.transcript.iterations)
-        state = self.stopped_by or self.transcript.status
-        return f"<Run {self.name}: {count} iterations, {state}>"

@@ -23,6 +23,7 @@ from nbrunner.views.iteration import (
 from nbrunner.views.look import Look, chip
 from nbrunner.views.marks import says_itself
 from nbrunner.views.next_request import next_fragment
+from nbrunner.views.notices import notices_fragment
 
 if TYPE_CHECKING:
     from nbrunner.core.note import Note
@@ -44,7 +45,11 @@ def static_page(transcript: Transcript, *, name: str) -> str:
 
 
 def panel_content(
-    transcript: Transcript, *, name: str, whole: frozenset[str] = frozenset()
+    transcript: Transcript,
+    *,
+    name: str,
+    whole: frozenset[str] = frozenset(),
+    blocks: bool = False,
 ) -> Html:
     """The content of the live panel.
 
@@ -52,6 +57,7 @@ def panel_content(
         transcript: What to show.
         name: What the run is called.
         whole: The parts that a person asked to see whole.
+        blocks: Whether the panel's cell blocks the kernel while it runs.
     """
     look = Look(
         name=name,
@@ -60,7 +66,7 @@ def panel_content(
         marks=words.marks_words(transcript),
         scale=scale_of(transcript),
     )
-    return _root(transcript, look)
+    return _root(transcript, look, notices_fragment(name, blocks=blocks))
 
 
 @cache
@@ -69,21 +75,12 @@ def stylesheet() -> str:
     return resources.files("nbrunner.views").joinpath("style.css").read_text("utf-8")
 
 
-DEAF = (
-    "This kernel hears clicks only when its cell is done; until then its stop button "
-    "(interrupt) ends the run. With --detach the cell returns at once, and everything "
-    "here works while the run goes on."
-)
-
-
-def _root(transcript: Transcript, look: Look) -> Html:
-    # What the front end fills by itself and no new rendering takes back (data-own).
-    own = {"data_own": True}
-    refused = h("div", class_="nbr-refused", role="alert", data_key="refused", **own)
-    deaf = h("div", DEAF, class_="nbr-deaf", data_key="deaf", hidden=True, **own)
-    parts: list[Child] = [
+def _root(transcript: Transcript, look: Look, notices: Child = None) -> Html:
+    waiting, send = waiting_fragment(transcript, look), send_fragment(transcript, look)
+    return h(
+        "section",
         bar_fragment(transcript, look),
-        [refused, deaf] if look.live else None,
+        notices,
         opening_fragment(transcript, look),
         h(
             "div",
@@ -93,16 +90,9 @@ def _root(transcript: Transcript, look: Look) -> Html:
             ],
             data_key="iterations" if look.live else None,
         ),
-    ]
-    if look.live:
-        parts += [
-            next_fragment(transcript, look),
-            waiting_fragment(transcript, look),
-            send_fragment(transcript, look),
-        ]
-    return h(
-        "section",
-        parts,
+        next_fragment(transcript, look) if look.live else None,
+        waiting if look.live or transcript.waiting else None,
+        send if look.live else None,
         class_=f"nbr {'nbr-live' if look.live else 'nbr-static'} {NO_FORMULAS}",
         aria_label=f"tool run {look.name}",
         data_lm_suppress_shortcuts="true" if look.live else None,
@@ -210,12 +200,12 @@ def waiting_fragment(transcript: Transcript, look: Look) -> Html:
         note_fragment(
             "goes out with the next request",
             note.text,
-            _withdraw(note, look),
+            *([_withdraw(note, look)] if look.live else []),
             waits=True,
         )
         for note in transcript.waiting
     ]
-    return h("div", notes, data_key="waiting")
+    return h("div", notes, data_key="waiting" if look.live else None)
 
 
 def _withdraw(note: Note, look: Look) -> Html:

@@ -46,6 +46,10 @@ def as_text(transcript: Transcript, *, name: str) -> str:
         lines += [f"{message['role']}: {words.cut_inline(text)}"]
     for iteration in transcript.iterations:
         lines += ["", iteration_text(transcript, iteration)]
+    lines += [
+        f"(goes out with the next request) you: {words.cut_inline(note.text)}"
+        for note in transcript.waiting
+    ]
     return printable("\n".join(lines))
 
 

@@ -158,7 +158,10 @@ def hint(inspection: Inspection) -> str | None:
 
 def rules_words(inspection: Inspection) -> str | None:
     """Whose rules the sentence goes by, where it goes by any."""
-    if inspection.reason in (None, "expired") and inspection.verdict != "uncached":
+    if (
+        inspection.reason in (None, "expired", "cleared")
+        and inspection.verdict != "uncached"
+    ):
         return None
     return f"By {RULES_BY}."
 

@@ -129,6 +129,7 @@ def test_a_prefix_that_is_the_same_is_said_to_be(reason: str) -> None:
     text = static(begun.replies(wrote=5_000).transcript).text
     assert "The prefix is the same" in text
     assert words in text
+    assert ("public documentation" in text) is (reason == "images")
 
 
 def test_the_panel_shows_the_same_with_its_line_of_python() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nbrunner.core.edits import SetTools as SetTools
     from nbrunner.core.edits import ToggleCache as ToggleCache
     from nbrunner.core.transcript import Transcript as Transcript
+    from nbrunner.logs import log as log
     from nbrunner.loop.approval import approve_all as approve_all
     from nbrunner.loop.approval import ask as ask
     from nbrunner.loop.approval import reject_all as reject_all
@@ -41,6 +42,7 @@ _HOMES = {
     "approve_all": "nbrunner.loop.approval",
     "ask": "nbrunner.loop.approval",
     "reject_all": "nbrunner.loop.approval",
+    "log": "nbrunner.logs",
     "tool_runner": "nbrunner.run",
 }
 __all__ = [
@@ -54,6 +56,7 @@ __all__ = [
     "Transcript",
     "approve_all",
     "ask",
+    "log",
     "reject_all",
     "replay",
     "tool_runner",

@@ -10,6 +10,7 @@ seen, what to do. Tests read the sentences.
         NotATool
         UnknownName
         NoKey
+        NothingToDebug
         NotAReply
         NotACassette
         NotAnExchange
@@ -115,6 +116,33 @@ class NoKey(UsageError):
             "(never write a key into a cell: the notebook keeps it). "
             "To go without a key, play replies: --cassette PATH, or --client VARIABLE "
             "with a nbrunner.replay script."
+        )
+
+
+class NothingToDebug(UsageError):
+    """There is no error to open the debugger at, or nobody to use it."""
+
+    @classmethod
+    def no_error(
+        cls, run: str, call_id: str | None, at_hand: Sequence[str]
+    ) -> NothingToDebug:
+        """No error is kept for the call, or for any."""
+        if not at_hand:
+            return cls(
+                f"No tool of {run} raised an error, so there is nothing to debug. "
+                f"What Claude did wrong, an invalid input say, is in {run}.transcript."
+            )
+        return cls(
+            f"No error of the call {_brief(call_id)} is at hand: the newest ones are "
+            f"kept. Calls of {run} with one: {', '.join(at_hand)}."
+        )
+
+    @classmethod
+    def nobody_there(cls, run: str) -> NothingToDebug:
+        """The debugger would ask, and nobody would answer."""
+        return cls(
+            "The debugger asks for commands, and nobody sits at this kernel to give "
+            f"them. {run}.exception() is the error, with its traceback."
         )
 
 

@@ -60,7 +60,8 @@ def _(event: events.Asked, transcript: Transcript) -> Transcript:
 
 @_fold.register
 def _(event: events.Halted, transcript: Transcript) -> Transcript:
-    return _with(transcript, status=event.why, asked=_still_asked(transcript))
+    asked = _still_asked(transcript)
+    return _with(transcript, status=event.why, asked=asked, paused_for=event.reason)
 
 
 @_fold.register
@@ -72,7 +73,9 @@ def _(event: events.RunHeld, transcript: Transcript) -> Transcript:
 @_fold.register
 def _(_: events.Resumed, transcript: Transcript) -> Transcript:
     asked = _still_asked(transcript)
-    return _with(transcript, status="running", stopped_by=None, asked=asked)
+    return _with(
+        transcript, status="running", stopped_by=None, asked=asked, paused_for=None
+    )
 
 
 @_fold.register
@@ -122,6 +125,7 @@ def _(event: events.IterationStarted, transcript: Transcript) -> Transcript:
         attempts=known[0].attempts + 1 if known else 1,
         failures=known[0].failures if known else (),
         dropped=known[0].dropped if known else (),
+        resent=known[0].resent if known else (),
         dropped_marks=event.dropped_marks,
     )
     return _with(
@@ -248,6 +252,12 @@ def _(event: events.CallDecided, transcript: Transcript) -> Transcript:
 
 
 @_fold.register
+def _(event: events.RequestResent, transcript: Transcript) -> Transcript:
+    resent = (*transcript.iterations[event.iteration].resent, event.seen)
+    return _with_iteration(transcript, event.iteration, resent=resent)
+
+
+@_fold.register
 def _(event: events.CallStarted, transcript: Transcript) -> Transcript:
     return _with_call(
         transcript, event, status="running", executed_input=event.executed_input
@@ -299,8 +309,17 @@ def _(event: events.ResultsFinished, transcript: Transcript) -> Transcript:
 
 
 @_fold.register
+def _(event: events.Remarked, transcript: Transcript) -> Transcript:
+    remarks = (*transcript.iterations[event.iteration].remarks, event.remark)
+    return _with_iteration(transcript, event.iteration, remarks=remarks)
+
+
+@_fold.register
 def _(event: events.RunFinished, transcript: Transcript) -> Transcript:
-    return _with(transcript, status="finished", stopped_by=event.stopped_by, asked=())
+    reason = event.stopped_by
+    return _with(
+        transcript, status="finished", stopped_by=reason, asked=(), paused_for=None
+    )
 
 
 def _compacted(transcript: Transcript, reply: dict[str, Any]) -> Transcript:

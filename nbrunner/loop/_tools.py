@@ -38,6 +38,7 @@ from nbrunner.core.events import (
 from nbrunner.errors import NotATool, UsageError, close_matches
 from nbrunner.loop._sdk import plain
 from nbrunner.loop.exits import Left
+from nbrunner.loop.failed_calls import FailedCalls, log_failure
 from nbrunner.loop.invalid_input import (
     rejected_input,
     validation_sentence,
@@ -68,6 +69,7 @@ class Desk(Protocol):
     sdk_texts: bool
     frame_name: FrameName
     caught_displays: Catcher
+    failed_calls: FailedCalls
 
     def write(self, event: Event) -> object: ...
 
@@ -141,8 +143,10 @@ class Gate(BetaBuiltinFunctionTool):
             with caught_prints(printed), self._desk.caught_displays(displayed):
                 content, remark = self._content_of(self.tool.call(call_input))
         except Exception as error:  # noqa: BLE001 - told to Claude and to the person
+            self._report(place["call_id"], error)
             return self._failed(error)
         except BaseException as error:  # noqa: BLE001 - the same
+            self._report(place["call_id"], error)
             # Past the SDK's own `except Exception` it would end the loop with the
             # call unanswered, and no later request would be accepted.
             self._desk.stop_now(error)
@@ -158,6 +162,11 @@ class Gate(BetaBuiltinFunctionTool):
         if self._desk.sdk_texts:
             return sdk_content_of_return(error.content, self.name)
         return content_of_error(error.content, self.name)
+
+    def _report(self, call_id: str, error: BaseException) -> None:
+        self._desk.failed_calls.note(call_id, error)
+        is_answer = isinstance(error, ToolError)
+        log_failure(self.name, call_id, error, is_answer=is_answer)
 
     def _failed(self, error: Exception) -> _Result:
         if (invalid := rejected_input(error)) is not None:

@@ -60,6 +60,7 @@ class Controls:
         self.decisions = Decisions(pen)
         self._stepping = False
         self._early: list[tuple[Submit, By]] = []
+        self._reason: str | None = None
         self._inbox, self._pen = inbox, pen
 
     def listen(self) -> None:
@@ -88,13 +89,19 @@ class Controls:
             StopAsked: Someone asked the run to stop.
         """
         self.is_paused = True
-        self._pen.write(Halted(why=why))
+        reason, self._reason = self._reason, None
+        self._pen.write(Halted(why=why, reason=reason))
         while self.is_paused:
             self._inbox.wait(unless=lambda: self._pen.is_taken)
             self.listen()
             if self.stopping:
                 raise StopAsked
         self._pen.write(Resumed())
+
+    def break_for(self, reason: str) -> None:
+        """Pause at the next safe point, for a reason that is shown."""
+        self.listen()  # a "go on" from before this happened is not about it
+        self.is_paused, self._reason = True, reason
 
     def hold(self) -> None:
         """Wait at the end of a run until a message or `resume()` takes it further.

@@ -11,7 +11,7 @@ import contextlib
 import json
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from nbrunner.core.approval import ProposedCall, Ruling
 from nbrunner.core.closing import closing_events, dropped_failure, stopped_failure
@@ -21,9 +21,11 @@ from nbrunner.core.events import (
     Event,
     Failure,
     IterationStarted,
+    Remarked,
     ReplyDropped,
     ReplyFinished,
     RequestFailed,
+    RequestResent,
     ResultsFinished,
     RunFinished,
     RunHeld,
@@ -38,7 +40,9 @@ from nbrunner.loop._sdk import Exchange, Part, failure_of
 from nbrunner.loop.controls import Controls
 from nbrunner.loop.displays import Catcher, nothing_caught
 from nbrunner.loop.exits import Left, StopAsked
+from nbrunner.loop.failed_calls import FailedCalls, failure_words
 from nbrunner.loop.ledger import Ledger, Pen
+from nbrunner.loop.resends import Resends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,6 +59,8 @@ if TYPE_CHECKING:
 Approver: TypeAlias = Callable[[ProposedCall], Ruling]
 
 NOBODY_THERE = "Nobody is there to ask."
+ErrorBreak: TypeAlias = Literal["pause", "tell"]
+"""What to do when a call failed: pause, or only say so where nobody is there."""
 
 
 class Driver:
@@ -79,23 +85,28 @@ class Driver:
         max_iterations: int | None,
         hold: bool,
         hold_on_failure: bool,
+        error_break: ErrorBreak | None,
         sdk_texts: bool,
         frame_name: FrameName,
+        failed_calls: FailedCalls,
         caught_displays: Catcher = nothing_caught,
         approver: Approver | None = None,
         someone_answers: Callable[[], bool] = lambda: True,
     ) -> None:
         self.iteration = 0
+        self.failed_calls = failed_calls
         self.sdk_texts = sdk_texts
         self.frame_name = frame_name
         self.caught_displays = caught_displays
         self._pen = Pen(ledger)
         self._controls = Controls(inbox, self._pen)
-        self._client, self._tools = client, tools
+        self._client = client.with_middleware(Resends(self._on_resent))
+        self._tools = tools
         self._source: Source = source
         self._stream, self._max_iterations = stream, max_iterations
         self._hold, self._hold_on_failure = hold, hold_on_failure
         self._approver, self._someone_answers = approver, someone_answers
+        self._error_break = error_break
         self._exchange: Exchange | None = None
         self._started = 0
         self._sent_at = 0.0
@@ -325,6 +336,7 @@ class Driver:
             self._drop_if_asked()
         elif message is not None:
             self._pen.write(ResultsFinished(iteration=self.iteration, message=message))
+            self._break_on_error()
         self._let_go()
 
     def _drop_if_asked(self) -> None:
@@ -366,6 +378,11 @@ class Driver:
                 )
             )
         return fitted
+
+    def _on_resent(self, seen: str) -> None:
+        if self.must_stop():
+            raise StopAsked
+        self._pen.write(RequestResent(iteration=self.iteration, seen=seen))
 
     def note_part(self, part: Part) -> None:
         """Tell of a piece of the reply.
@@ -432,6 +449,17 @@ class Driver:
             # What broke a read off has broken the stream: it is asked for again.
             self._fail(stopped_failure(self._iteration))
             raise
+
+    def _break_on_error(self) -> None:
+        """Pause before the results go out, if a call failed and that was asked for."""
+        reason = failure_words(self._iteration)
+        if reason is None or self._error_break is None:
+            return
+        if self._error_break == "pause":
+            self._controls.break_for(reason)
+            return
+        remark = f"{reason}; the run did not pause, since nobody is here to look."
+        self._pen.write(Remarked(iteration=self.iteration, remark=remark))
 
     def _fail(self, failure: Failure) -> None:
         self._let_go()

@@ -6,6 +6,7 @@ import json
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from nbrunner.cell_output import shown_while_blocking
 from nbrunner.core.apply import settings_after
 from nbrunner.core.commands import Retry, Submit
 from nbrunner.core.compaction import SUMMARIZE
@@ -90,7 +91,8 @@ class AsRunner(Steering):
     def _loop(self) -> Generator[Any]:
         self._is_iterated = True
         try:
-            yield from self._own_loop().items()
+            with shown_while_blocking(self):
+                yield from self._own_loop().items()
         finally:
             self._is_iterated = False
 

@@ -26,6 +26,11 @@ class AsyncItems:
         self._run = run
         self._items: Generator[Any] | None = None
 
+    def __del__(self) -> None:
+        # The thread that worked for it may hold the items for a moment longer.
+        if self._items is not None:
+            self._items.close()
+
     def __aiter__(self) -> AsyncItems:
         return self
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
@@ -11,6 +13,8 @@ from nbrunner.core.transcript import Transcript
 from nbrunner.loop._sdk import checked_parameters, plain
 from nbrunner.loop._tools import ToolBox
 from nbrunner.loop.approval import approve_all
+from nbrunner.loop.event_log import log_event
+from nbrunner.loop.failed_calls import FailedCalls
 from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.ledger import Ledger, Listener
 from nbrunner.replay.client import is_matched_by_order, source_of
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from nbrunner.core.blocks import Message
     from nbrunner.core.usage import Usage
     from nbrunner.loop.driver import Approver
+    from nbrunner.panel import Panel
 
 
 class Branch:
@@ -41,6 +46,7 @@ class Branch:
         approver: Approver = approve_all,
         hold: bool = False,
         hold_on_failure: bool = False,
+        break_on_error: bool = False,
         sdk_texts: bool = False,
         name: str = "run",
         **params: Any,
@@ -55,7 +61,7 @@ class Branch:
             tools=self._tools.definitions,
             params=plain(checked_parameters(params)),
         )
-        self._hold = hold
+        self._hold, self._break_on_error = hold, break_on_error
         self._driving: dict[str, Any] = {
             "stream": stream,
             "max_iterations": max_iterations,
@@ -74,8 +80,11 @@ class Branch:
 
     def _set_out(self, transcript: Transcript) -> None:
         """Begin from there, with nothing at work yet."""
+        self.panels: weakref.WeakSet[Panel] = weakref.WeakSet()
         self._ledger = Ledger(transcript)
+        self._ledger.subscribe(functools.partial(log_event, self.name))
         self._inbox = Inbox()
+        self._failed_calls = FailedCalls()
 
     # -- what happened ---------------------------------------------------------
 

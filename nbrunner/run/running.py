@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any, Self
 
+from nbrunner.cell_output import shown_while_blocking
 from nbrunner.core.commands import By, Command, Stop
 from nbrunner.core.events import Asked
 from nbrunner.errors import RunInterrupted, UsageError, WaitInterrupted
-from nbrunner.loop.driver import Driver
+from nbrunner.loop.driver import Driver, ErrorBreak
 from nbrunner.loop.interrupts import Interrupts
 from nbrunner.loop.worker import Worker
 from nbrunner.presence import cell_name, is_headless
 from nbrunner.publisher import caught_displays
-from nbrunner.run.branch import Branch
+from nbrunner.run.showing import Showing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from nbrunner.core.transcript import Transcript
 
 
-class Running(Branch):
+class Running(Showing):
     """A branch that can be started, waited for, and stopped."""
 
     def _set_out(self, transcript: Transcript) -> None:
@@ -57,8 +59,11 @@ class Running(Branch):
     def wait(self, timeout_s: float | None = None) -> Transcript:
         """Block until the run ends; starts it if nobody did.
 
+        In a notebook's cell the run is shown below the cell meanwhile.
+
         Args:
-            timeout_s: How long to wait, in seconds; None is for ever.
+            timeout_s: How long to wait, in seconds; None is for ever. With a time
+                limit nothing is shown: who waits in pieces would get many pages.
 
         Raises:
             TimeoutError: The time ran out; the run goes on.
@@ -67,6 +72,12 @@ class Running(Branch):
                 KeyboardInterrupt.
         """
         worker = self._started()
+        is_shown = timeout_s is None and worker.is_running
+        with shown_while_blocking(self) if is_shown else contextlib.nullcontext():
+            self._block(worker, timeout_s)
+        return self._outcome(worker)
+
+    def _block(self, worker: Worker, timeout_s: float | None) -> None:
         interrupts = 0
         ended = False
         while not ended:
@@ -82,7 +93,6 @@ class Running(Branch):
                 interrupts += 1
         if interrupts:
             raise WaitInterrupted(self.name)
-        return self._outcome(worker)
 
     def __await__(self) -> Generator[Any, None, Transcript]:
         """Wait for the end and leave the event loop free: clicks arrive meanwhile."""
@@ -164,11 +174,18 @@ class Running(Branch):
             tools=self._tools,
             source=self.source,
             frame_name=cell_name,
+            failed_calls=self._failed_calls,
             caught_displays=caught_displays,
+            error_break=self._error_break(),
             hold=hold,
             someone_answers=lambda: not is_headless(),
             **self._driving,
         )
+
+    def _error_break(self) -> ErrorBreak | None:
+        if not self._break_on_error:
+            return None
+        return "tell" if is_headless() else "pause"
 
     def _left_driver(self) -> Driver | None:
         """A driver that was left with a reply in hand; there is none here."""

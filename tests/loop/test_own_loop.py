@@ -12,7 +12,7 @@ from nbrunner.errors import (
     UsageError,
 )
 from nbrunner.loop._sdk import SilentEnd
-from nbrunner.replay import cut, fail, use
+from nbrunner.replay import cut, fail, say, use
 from tests.loop.iterated import (
     ADD,
     BRIEF,
@@ -33,6 +33,15 @@ def test_a_loop_that_reads_nothing_of_its_items_runs_to_the_end(
     assert ran.calls == [("add", 1, 2), ("add", 3, 4)]
     assert ran.run.stopped_by == "end_turn"
     assert len(ran.bodies) == 3
+
+
+def test_a_stream_that_is_left_half_read_is_read_to_its_end() -> None:
+    ran = Ran([say("One two three."), ADD], "Done.", stream=True)
+    for stream in ran.run:
+        for _ in stream:
+            break
+    assert ran.run.transcript.iterations[0].text == "One two three."
+    assert ran.calls == [("add", 1, 2)]
 
 
 @both_ways

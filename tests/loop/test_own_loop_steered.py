@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
+from typing import Any
 
 import anthropic
 import pytest
@@ -77,6 +79,25 @@ def test_a_paused_loop_waits_for_someone_in_another_thread(*, stream: bool) -> N
             )
     assert [e.kind for e in followed.events].count("halted") == 1
     assert ran.run.stopped_by == "end_turn"
+
+
+def test_an_interrupt_of_a_paused_loop_leaves_it_to_be_gone_on_with() -> None:
+    ran = Ran([ADD], "Done.")
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def interrupt(event: Any, _: Any) -> None:
+        if event.kind == "halted":
+            threading.Timer(0.01, signal.pthread_kill, [main, signal.SIGINT]).start()
+
+    ran.run.subscribe(interrupt)
+    next(ran.run)
+    ran.run.pause()
+    with pytest.raises(KeyboardInterrupt):
+        next(ran.run)
+    assert ran.run.stopped_by == "person"
+    assert list(ran.texts()) == ["Done."]
+    assert ran.calls == [("add", 1, 2)]
 
 
 @both_ways

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.errors import RunInterrupted
@@ -28,8 +29,11 @@ class AsyncItems:
 
     def __del__(self) -> None:
         # The thread that worked for it may hold the items for a moment longer.
+        # Where it still works for us the loop is left once it has, since nobody else
+        # holds the items.
         if self._items is not None:
-            self._items.close()
+            with contextlib.suppress(ValueError):
+                self._items.close()
 
     def __aiter__(self) -> AsyncItems:
         return self

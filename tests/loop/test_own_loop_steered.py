@@ -194,3 +194,32 @@ def test_an_interrupt_of_an_async_loop_stops_the_run_where_it_can_go_on() -> Non
         asyncio.run(loop())
     assert ran.run.until_done().content[0].text == "Done."
     assert ran.calls == ["interrupt"]
+
+
+def test_an_async_loop_that_is_cancelled_stops_the_run() -> None:
+    @beta_tool
+    def wait() -> str:
+        """Wait until the loop is cancelled."""
+        door.pass_through()
+        return "so"
+
+    door = Door()
+    ran = Ran([use("wait")], "Done.", tools=[wait])
+    followed = Followed(ran.run)
+
+    async def loop() -> None:
+        async for _ in ran.run:
+            pass
+
+    async def cancel() -> None:
+        looping = asyncio.create_task(loop())
+        await asyncio.to_thread(door.wait_until_reached)
+        looping.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await looping
+        door.open()
+        await asyncio.to_thread(followed.wait_for, "run_finished")
+
+    asyncio.run(cancel())
+    assert ran.run.stopped_by == "person"
+    assert list(ran.texts()) == ["Done."]

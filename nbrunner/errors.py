@@ -9,6 +9,7 @@ seen, what to do. Tests read the sentences.
         NotAClient
         NotATool
         UnknownName
+        UnknownTool
         NoKey
         NotAReply
         NotACassette
@@ -100,6 +101,21 @@ class UnknownName(UsageError):
         super().__init__(
             f"{option} {name}: no variable of that name is in the notebook.{hint} "
             "Run the cell that defines it, or mend the name."
+        )
+
+
+class UnknownTool(UsageError):
+    """A name that no tool of the run has; near matches are named."""
+
+    def __init__(self, option: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = close_matches(name, names)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        if not near and names:
+            hint = f" Its tools: {', '.join(names)}."
+        super().__init__(
+            f"{option} {name}: the run has no tool of that name.{hint} "
+            "Give the run the tool, or mend the name."
         )
 
 

@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import json
 import os
+import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ from nbrunner.core.events import Asked, CommandRefused
 from nbrunner.core.redact import redact
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
-from nbrunner.errors import RunInterrupted, UsageError, WaitInterrupted
+from nbrunner.errors import RunInterrupted, UnknownTool, UsageError, WaitInterrupted
 from nbrunner.loop._sdk import (
     checked_client,
     checked_parameters,
@@ -44,8 +45,9 @@ from nbrunner.loop.driver import Driver
 from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.interrupts import Interrupts
 from nbrunner.loop.ledger import Ledger, Listener
+from nbrunner.loop.places import Places
 from nbrunner.loop.worker import Worker
-from nbrunner.presence import cell_name, is_headless
+from nbrunner.presence import cell_name, is_headless, main_loop
 from nbrunner.publisher import caught_displays
 from nbrunner.replay import Cassette, connect, play
 from nbrunner.replay.client import is_matched_by_order, source_of
@@ -99,12 +101,16 @@ class Run:
             and may succeed when sent again, instead of ending.
         sdk_texts: Send Claude the SDK's own texts for an invalid input, an unknown
             tool and an odd return value, in place of ours.
+        main_thread: The names of tools that run on the main thread, because they hold
+            something of it: an open sqlite3 connection, a window. It makes their
+            calls while a cell awaits the run or waits for it, and between cells.
         name: What the run is called in its panel and in its lines of Python.
         **params: Any other parameter of the SDK's `tool_runner()`.
 
     Raises:
         UnknownParameter: A parameter that the SDK does not know (a TypeError).
         NotATool: Something in `tools` is not a tool.
+        UnknownTool: A name in `main_thread` is none of a tool.
         NotAClient: The client is one for asyncio.
         NoKey: No client was given and the environment holds no key.
     """
@@ -123,12 +129,14 @@ class Run:
         hold: bool = False,
         hold_on_failure: bool = False,
         sdk_texts: bool = False,
+        main_thread: str | Iterable[str] = (),
         name: str = "run",
         **params: Any,
     ) -> None:
         self.name = name
         self._client = _client_of(client)
         self._tools = ToolBox(tools)
+        self._places = Places(_names_of(main_thread, self._tools.names))
         settings = Settings(
             model=model,
             max_tokens=max_tokens,
@@ -223,6 +231,7 @@ class Run:
                     f"{self.name}.wait() or `await {self.name}`, or stop it with "
                     f"{self.name}.stop()."
                 )
+            self._places.main_thread.follow(main_loop())
             self._worker = Worker(
                 Driver(
                     ledger=self._ledger,
@@ -232,10 +241,12 @@ class Run:
                     source=self.source,
                     frame_name=cell_name,
                     caught_displays=caught_displays,
+                    places=self._places,
                     hold=self._hold and not is_headless(),
                     **self._driving,
                 )
             )
+            self._worker.when_finished(self._places.main_thread.stir)
             if then is not None:
                 self._worker.when_finished(then)
             self._worker.start()
@@ -254,6 +265,8 @@ class Run:
                 KeyboardInterrupt.
         """
         worker = self._started()
+        is_main = threading.current_thread() is threading.main_thread()
+        meanwhile = self._places.main_thread.serve if is_main else None
         interrupts = 0
         ended = False
         while not ended:
@@ -261,7 +274,7 @@ class Run:
                 # In here, since the next interrupt may come while it is obeyed.
                 if interrupts:
                     self.stop(now=interrupts > 1)
-                ended = worker.wait(timeout_s)
+                ended = worker.wait(timeout_s, meanwhile=meanwhile)
                 if not ended:
                     message = f"{self.name} still runs after {timeout_s} s."
                     raise TimeoutError(message)
@@ -278,6 +291,8 @@ class Run:
     async def _joined(self) -> Transcript:
         worker = self._started()
         loop = asyncio.get_running_loop()
+        if threading.current_thread() is threading.main_thread():
+            self._places.main_thread.follow(loop)
         interrupts = 0
 
         def interrupted() -> None:
@@ -415,6 +430,14 @@ def _client_of(given: Any) -> Any:
     if isinstance(given, Cassette | str | os.PathLike):
         given = play(given)
     return checked_client(given) if hasattr(given, "beta") else connect(given)
+
+
+def _names_of(given: str | Iterable[str], tools: set[str]) -> frozenset[str]:
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
+        if name not in tools:
+            raise UnknownTool("main_thread", name, tools)
+    return frozenset(names)
 
 
 def _messages_of(given: str | Iterable[Any]) -> list[Message]:

@@ -34,7 +34,7 @@ from nbrunner.core.events import (
 )
 from nbrunner.errors import NotATool, close_matches
 from nbrunner.loop._sdk import plain
-from nbrunner.loop.exits import Left
+from nbrunner.loop.exits import Left, NotBegun
 from nbrunner.loop.invalid_input import (
     rejected_input,
     validation_sentence,
@@ -52,6 +52,7 @@ from nbrunner.loop.tracebacks import FrameName, tool_traceback
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Block
     from nbrunner.loop.displays import Catcher
+    from nbrunner.loop.places import Places
 
 SDK_ERROR_LIMIT = 4096
 """How much of `repr(error)` the SDK sends (tests/loop/test_sdk_contract.py)."""
@@ -64,6 +65,7 @@ class Desk(Protocol):
     sdk_texts: bool
     frame_name: FrameName
     caught_displays: Catcher
+    places: Places
 
     def write(self, event: Event) -> object: ...
 
@@ -125,15 +127,25 @@ class Gate(BetaBuiltinFunctionTool):
 
         try:
             with caught_prints(printed), self._desk.caught_displays(displayed):
-                content, remark = self._content_of(self.tool.call(call_input))
+                content, remark = self._made(call_input)
         except Exception as error:  # noqa: BLE001 - told to Claude and to the person
             return self._failed(error)
+        except NotBegun:
+            return _Result("interrupted", NOT_RUN)
         except BaseException as error:  # noqa: BLE001 - the same
             # Past the SDK's own `except Exception` it would end the loop with the
             # call unanswered, and no later request would be accepted.
             self._desk.stop_now()
             return self._interrupted(error)
         return _Result("ok", content, remark=remark)
+
+    def _made(self, call_input: object) -> tuple[Any, str | None]:
+        """Make the call, in the place of the tool."""
+        place = self._desk.places.of(self.name)
+        # A generator that the tool returns is read there too.
+        work = lambda: self._content_of(self.tool.call(call_input))  # noqa: E731
+        content: tuple[Any, str | None] = place.run(work, self._desk.must_stop)
+        return content
 
     def _content_of(self, value: Any) -> tuple[Any, str | None]:
         if self._desk.sdk_texts:
@@ -150,13 +162,14 @@ class Gate(BetaBuiltinFunctionTool):
             trace = validation_trace(invalid, self.tool)
             if not self._desk.sdk_texts:
                 sentence = validation_sentence(invalid, self.name)
-                remark = "the SDK would say only that the arguments are invalid"
-                return _Result("invalid", well_formed(sentence), trace, remark)
+                why = "the SDK would say only that the arguments are invalid"
+                return _Result("invalid", well_formed(sentence), trace, why)
             return _Result("invalid", _sdk_error_text(error), trace)
         if isinstance(error, ToolError):
-            content, changed = self._content_of_error(error)
-            return _Result("error", content, self._traceback(error), changed)
-        return _Result("error", _sdk_error_text(error), self._traceback(error))
+            content, remark = self._content_of_error(error)
+            return _Result("error", content, self._traceback(error), remark)
+        remark = self._desk.places.of(self.name).advice(error, self.name)
+        return _Result("error", _sdk_error_text(error), self._traceback(error), remark)
 
     def _interrupted(self, error: BaseException) -> _Result:
         why = INTERRUPTED

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from nbrunner.core.request import Fitted
     from nbrunner.core.transcript import Iteration, Transcript
     from nbrunner.loop.inbox import Inbox
+    from nbrunner.loop.places import Places
     from nbrunner.loop.tracebacks import FrameName
 
 
@@ -65,12 +66,14 @@ class Driver:
         hold_on_failure: bool,
         sdk_texts: bool,
         frame_name: FrameName,
+        places: Places,
         caught_displays: Catcher = nothing_caught,
     ) -> None:
         self.iteration = 0
         self.sdk_texts = sdk_texts
         self.frame_name = frame_name
         self.caught_displays = caught_displays
+        self.places = places
         self._pen = Pen(ledger)
         self._controls = Controls(inbox, self._pen)
         self._client, self._tools = client, tools

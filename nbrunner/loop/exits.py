@@ -9,3 +9,7 @@ class StopAsked(BaseException):
 
 class Left(BaseException):
     """Nobody waits for this driver any more; what it still does is not told."""
+
+
+class NotBegun(BaseException):
+    """The run stopped while a call waited for its turn elsewhere; it never began."""

@@ -27,6 +27,7 @@ class Line:
 
     name: str | None
     tools: tuple[str, ...]
+    main_thread: tuple[str, ...]
     model: str | None
     system: str | None
     system_text: str | None
@@ -70,6 +71,14 @@ def _parser() -> _Parser:
         default=[],
         metavar="TOOL,TOOL",
         help="variables that hold the tools",
+    )
+    add(
+        "--main-thread",
+        action="append",
+        default=[],
+        metavar="TOOL,TOOL",
+        help="those of the tools that hold something of the notebook's own thread, "
+        "such as an open sqlite3 connection: they run on it",
     )
     add("--model", help="model of the requests")
     add("--system", metavar="VARIABLE", help="variable with the system prompt")
@@ -128,10 +137,13 @@ def parse_line(line: str) -> Line:
         raise UsageError(
             "--record says how to use a --cassette PATH, which is missing."
         )
-    options["tools"] = tuple(
-        tool for given in options["tools"] for tool in given.replace(",", " ").split()
-    )
+    for option in ("tools", "main_thread"):
+        options[option] = _names(options[option])
     return Line(**options)
+
+
+def _names(given: list[str]) -> tuple[str, ...]:
+    return tuple(name for names in given for name in names.replace(",", " ").split())
 
 
 def _positive(text: str) -> int:

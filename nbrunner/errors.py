@@ -10,6 +10,7 @@ seen, what to do. Tests read the sentences.
         NotATool
         UnknownName
         UnknownTool
+        LoopBlocked
         NoKey
         NotAReply
         NotACassette
@@ -81,9 +82,9 @@ class NotATool(UsageError):
         match what:
             case "function":
                 seen = f"{name} is a plain function, so Claude has no schema for it."
-            case "coroutine tool":
-                seen = f"{name} is an async tool, and a run cannot call those yet."
-                advice = "Make it a plain function under @beta_tool."
+            case "coroutine function":
+                seen = f"{name} is a plain coroutine function: Claude has no schema."
+                advice = advice.replace("beta_tool", "beta_async_tool")
             case _:
                 seen = f"{name} is not a tool: it is of type {what}."
         super().__init__(f"{seen} {advice}")
@@ -116,6 +117,17 @@ class UnknownTool(UsageError):
         super().__init__(
             f"{option} {name}: the run has no tool of that name.{hint} "
             "Give the run the tool, or mend the name."
+        )
+
+
+class LoopBlocked(UsageError):
+    """A coroutine tool needs the notebook's event loop, which someone blocks."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This tool belongs to the notebook's event loop, which is not free while "
+            "the run is waited for. Wait with `await run` in place of run.wait(), and "
+            "use %%toolrun outside %%time and %%capture."
         )
 
 

@@ -101,6 +101,8 @@ class Run:
             and may succeed when sent again, instead of ending.
         sdk_texts: Send Claude the SDK's own texts for an invalid input, an unknown
             tool and an odd return value, in place of ours.
+        parallel_calls: Make the calls of one reply side by side, each in a thread of
+            its own, in place of one after the other. The results keep their order.
         main_thread: The names of tools that run on the main thread, because they hold
             something of it: an open sqlite3 connection, a window. It makes their
             calls while a cell awaits the run or waits for it, and between cells.
@@ -129,6 +131,7 @@ class Run:
         hold: bool = False,
         hold_on_failure: bool = False,
         sdk_texts: bool = False,
+        parallel_calls: bool = False,
         main_thread: str | Iterable[str] = (),
         name: str = "run",
         **params: Any,
@@ -136,7 +139,7 @@ class Run:
         self.name = name
         self._client = _client_of(client)
         self._tools = ToolBox(tools)
-        self._places = Places(_names_of(main_thread, self._tools.names))
+        self._places = Places(_names_of(main_thread, self._tools.answered))
         settings = Settings(
             model=model,
             max_tokens=max_tokens,
@@ -160,6 +163,7 @@ class Run:
             "max_iterations": max_iterations,
             "hold_on_failure": hold_on_failure,
             "sdk_texts": sdk_texts,
+            "parallel_calls": parallel_calls,
         }
 
     # -- what happened ---------------------------------------------------------
@@ -231,7 +235,7 @@ class Run:
                     f"{self.name}.wait() or `await {self.name}`, or stop it with "
                     f"{self.name}.stop()."
                 )
-            self._places.main_thread.follow(main_loop())
+            self._places.follow(main_loop(), is_main=True)
             self._worker = Worker(
                 Driver(
                     ledger=self._ledger,
@@ -265,8 +269,11 @@ class Run:
                 KeyboardInterrupt.
         """
         worker = self._started()
-        is_main = threading.current_thread() is threading.main_thread()
-        meanwhile = self._places.main_thread.serve if is_main else None
+        with self._places.loops.blocked():
+            return self._waited(worker, timeout_s)
+
+    def _waited(self, worker: Worker, timeout_s: float | None) -> Transcript:
+        meanwhile = self._places.main_thread.serve if _in_main_thread() else None
         interrupts = 0
         ended = False
         while not ended:
@@ -291,8 +298,7 @@ class Run:
     async def _joined(self) -> Transcript:
         worker = self._started()
         loop = asyncio.get_running_loop()
-        if threading.current_thread() is threading.main_thread():
-            self._places.main_thread.follow(loop)
+        self._places.follow(loop, is_main=_in_main_thread())
         interrupts = 0
 
         def interrupted() -> None:
@@ -430,6 +436,10 @@ def _client_of(given: Any) -> Any:
     if isinstance(given, Cassette | str | os.PathLike):
         given = play(given)
     return checked_client(given) if hasattr(given, "beta") else connect(given)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _names_of(given: str | Iterable[str], tools: set[str]) -> frozenset[str]:

@@ -9,17 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from anthropic.lib.tools import (
-    BetaAsyncBuiltinFunctionTool,
-    BetaAsyncFunctionTool,
-    BetaBuiltinFunctionTool,
-    BetaFunctionTool,
-    BetaRunnableToolset,
-    ToolError,
-)
+import anyio
+from anthropic.lib.tools import BetaBuiltinFunctionTool, ToolError
 
 from nbrunner.core.blocks import well_formed
 from nbrunner.core.closing import INTERRUPTED, NOT_RUN
@@ -32,8 +25,17 @@ from nbrunner.core.events import (
     Event,
     Outcome,
 )
-from nbrunner.errors import NotATool, close_matches
+from nbrunner.errors import close_matches
+from nbrunner.loop._kinds import (
+    awaitable,
+    checked_tool,
+    is_awaited,
+    is_function_tool,
+    is_toolset,
+    kind_of,
+)
 from nbrunner.loop._sdk import plain
+from nbrunner.loop._toolsets import ToolsetGate
 from nbrunner.loop.exits import Left, NotBegun
 from nbrunner.loop.invalid_input import (
     rejected_input,
@@ -50,9 +52,12 @@ from nbrunner.loop.results import (
 from nbrunner.loop.tracebacks import FrameName, tool_traceback
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from nbrunner.core.blocks import Block
     from nbrunner.loop.displays import Catcher
-    from nbrunner.loop.places import Places
+    from nbrunner.loop.places import Place, Places
+    from nbrunner.loop.side_by_side import SideBySide
 
 SDK_ERROR_LIMIT = 4096
 """How much of `repr(error)` the SDK sends (tests/loop/test_sdk_contract.py)."""
@@ -66,6 +71,7 @@ class Desk(Protocol):
     frame_name: FrameName
     caught_displays: Catcher
     places: Places
+    ahead: SideBySide
 
     def write(self, event: Event) -> object: ...
 
@@ -76,7 +82,7 @@ class Desk(Protocol):
     def stop_now(self) -> None: ...
 
 
-class _Result(NamedTuple):
+class Result(NamedTuple):
     """What came of a call: `CallFinished` without its place and time."""
 
     outcome: Outcome
@@ -91,29 +97,36 @@ class Gate(BetaBuiltinFunctionTool):
     def __init__(self, tool: Any, desk: Desk) -> None:
         self.tool = tool
         self._desk = desk
+        self._kind = kind_of(tool)
 
     def to_dict(self) -> Any:
         return self.tool.to_dict()
 
     def call(self, input: object) -> Any:  # noqa: A002 - the SDK names it so
-        """Run the tool for the call that this input belongs to."""
+        """Give the result of the call that this input belongs to."""
+        call_id, ahead = self._desk.call_id(input), self._desk.ahead
+        begun = call_id in ahead
+        result = ahead.result(call_id) if begun else self.answer(call_id, input)
+        if result.outcome != "ok":
+            raise ToolError(result.content)
+        return result.content
+
+    def answer(self, call_id: str, input: object) -> Result:  # noqa: A002 - as above
+        """Run the tool for a call."""
         desk = self._desk
         elapsed_s: float | None = None
-        call_id = desk.call_id(input)
         place: dict[str, Any] = {"iteration": desk.iteration, "call_id": call_id}
         if desk.must_stop():
-            result = _Result("interrupted", NOT_RUN)
+            result = Result("interrupted", NOT_RUN)
         else:
             desk.write(CallStarted(**place, executed_input=plain(input)))
             started = time.perf_counter()
             result = self._result_of(input, place)
             elapsed_s = time.perf_counter() - started
         desk.write(CallFinished(**place, **result._asdict(), elapsed_s=elapsed_s))
-        if result.outcome != "ok":
-            raise ToolError(result.content)
-        return result.content
+        return result
 
-    def _result_of(self, call_input: object, place: dict[str, Any]) -> _Result:
+    def _result_of(self, call_input: object, place: dict[str, Any]) -> Result:
         """Run the tool; whatever it does becomes a result."""
 
         def printed(text: str) -> None:
@@ -131,21 +144,40 @@ class Gate(BetaBuiltinFunctionTool):
         except Exception as error:  # noqa: BLE001 - told to Claude and to the person
             return self._failed(error)
         except NotBegun:
-            return _Result("interrupted", NOT_RUN)
+            return Result("interrupted", NOT_RUN)
         except BaseException as error:  # noqa: BLE001 - the same
             # Past the SDK's own `except Exception` it would end the loop with the
             # call unanswered, and no later request would be accepted.
             self._desk.stop_now()
             return self._interrupted(error)
-        return _Result("ok", content, remark=remark)
+        return Result("ok", content, remark=remark)
 
     def _made(self, call_input: object) -> tuple[Any, str | None]:
         """Make the call, in the place of the tool."""
-        place = self._desk.places.of(self.name)
-        # A generator that the tool returns is read there too.
-        work = lambda: self._content_of(self.tool.call(call_input))  # noqa: E731
-        content: tuple[Any, str | None] = place.run(work, self._desk.must_stop)
-        return content
+
+        def called() -> tuple[Any, str | None]:
+            # A generator that the tool returns is read there too.
+            return self._content_of(self.tool.call(call_input))
+
+        async def awaited() -> tuple[Any, str | None]:
+            if not is_awaited(self.tool):
+                # The SDK's plain MCP tools call their session from such a thread.
+                return await anyio.to_thread.run_sync(called, abandon_on_cancel=True)
+            return self._content_of(await awaitable(self.tool).call(call_input))
+
+        work = called if self._kind == "plain" else awaited
+        made: tuple[Any, str | None] = self._place.run(work, self._desk.must_stop)
+        return made
+
+    @property
+    def begins_ahead(self) -> bool:
+        """Whether its calls can be made beside others, and not in this thread only."""
+        return not self._place.is_here
+
+    @property
+    def _place(self) -> Place:
+        named = getattr(self.tool, "family", self.name)
+        return self._desk.places.of(named, self._kind)
 
     def _content_of(self, value: Any) -> tuple[Any, str | None]:
         if self._desk.sdk_texts:
@@ -157,25 +189,25 @@ class Gate(BetaBuiltinFunctionTool):
             return sdk_content_of_return(error.content, self.name)
         return content_of_error(error.content, self.name)
 
-    def _failed(self, error: Exception) -> _Result:
+    def _failed(self, error: Exception) -> Result:
         if (invalid := rejected_input(error)) is not None:
             trace = validation_trace(invalid, self.tool)
             if not self._desk.sdk_texts:
                 sentence = validation_sentence(invalid, self.name)
                 why = "the SDK would say only that the arguments are invalid"
-                return _Result("invalid", well_formed(sentence), trace, why)
-            return _Result("invalid", _sdk_error_text(error), trace)
+                return Result("invalid", well_formed(sentence), trace, why)
+            return Result("invalid", _sdk_error_text(error), trace)
         if isinstance(error, ToolError):
             content, remark = self._content_of_error(error)
-            return _Result("error", content, self._traceback(error), remark)
-        remark = self._desk.places.of(self.name).advice(error, self.name)
-        return _Result("error", _sdk_error_text(error), self._traceback(error), remark)
+            return Result("error", content, self._traceback(error), remark)
+        remark = self._place.advice(error, self.name)
+        return Result("error", _sdk_error_text(error), self._traceback(error), remark)
 
-    def _interrupted(self, error: BaseException) -> _Result:
+    def _interrupted(self, error: BaseException) -> Result:
         why = INTERRUPTED
         if not isinstance(error, KeyboardInterrupt):
             why = f"{_sdk_error_text(error)} ended this call, and its result is lost."
-        return _Result("interrupted", why, self._traceback(error))
+        return Result("interrupted", why, self._traceback(error))
 
     def _traceback(self, error: BaseException) -> str:
         return well_formed(tool_traceback(error, self._desk.frame_name))
@@ -233,7 +265,7 @@ class ToolBox:
     """
 
     def __init__(self, tools: Iterable[Any]) -> None:
-        self._tools = [_checked(tool) for tool in tools]
+        self._tools = [checked_tool(tool) for tool in tools]
 
     @property
     def definitions(self) -> tuple[Block, ...]:
@@ -251,31 +283,20 @@ class ToolBox:
     @property
     def names(self) -> set[str]:
         """The names of the tools that run here."""
-        return {tool.name for tool in self._tools if _is_gated(tool)}
+        return {tool.name for tool in self._tools if is_function_tool(tool)}
 
     @property
     def answered(self) -> set[str]:
         """The names that the SDK's runner answers itself, toolsets included."""
-        toolsets = (t for t in self._tools if isinstance(t, BetaRunnableToolset))
-        return self.names | {toolset.toolset_name for toolset in toolsets}
+        toolsets = {tool.toolset_name for tool in self._tools if is_toolset(tool)}
+        return self.names | toolsets
 
     def gated(self, desk: Desk) -> list[Any]:
-        """The tools to run, each behind its gate; toolsets as they are."""
-        runnable = [tool for tool in self._tools if not isinstance(tool, dict)]
-        return [Gate(tool, desk) if _is_gated(tool) else tool for tool in runnable]
+        """The tools to run, each behind its gate."""
 
+        def gate(tool: Any) -> Any:
+            if is_toolset(tool):
+                return ToolsetGate(tool, lambda member: Gate(member, desk).call)
+            return Gate(tool, desk)
 
-def _is_gated(tool: Any) -> bool:
-    return isinstance(tool, BetaFunctionTool | BetaBuiltinFunctionTool)
-
-
-def _checked(tool: Any) -> Any:
-    if isinstance(tool, dict) or _is_gated(tool):
-        return tool
-    if isinstance(tool, BetaRunnableToolset):
-        return tool
-    name = getattr(tool, "name", None) or getattr(tool, "__name__", None) or repr(tool)
-    if isinstance(tool, BetaAsyncFunctionTool | BetaAsyncBuiltinFunctionTool):
-        raise NotATool(str(name), "coroutine tool")
-    is_function = isinstance(tool, Callable) and not isinstance(tool, type)  # type: ignore[arg-type]
-    raise NotATool(str(name), "function" if is_function else type(tool).__name__)
+        return [gate(tool) for tool in self._tools if not isinstance(tool, dict)]

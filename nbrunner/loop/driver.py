@@ -35,6 +35,7 @@ from nbrunner.loop.controls import Controls
 from nbrunner.loop.displays import Catcher, nothing_caught
 from nbrunner.loop.exits import Left, StopAsked
 from nbrunner.loop.ledger import Ledger, Pen
+from nbrunner.loop.side_by_side import SideBySide, begun_together
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Message
@@ -67,6 +68,7 @@ class Driver:
         sdk_texts: bool,
         frame_name: FrameName,
         places: Places,
+        parallel_calls: bool = False,
         caught_displays: Catcher = nothing_caught,
     ) -> None:
         self.iteration = 0
@@ -74,6 +76,8 @@ class Driver:
         self.frame_name = frame_name
         self.caught_displays = caught_displays
         self.places = places
+        self.ahead = SideBySide({})
+        self._parallel_calls = parallel_calls
         self._pen = Pen(ledger)
         self._controls = Controls(inbox, self._pen)
         self._client, self._tools = client, tools
@@ -126,6 +130,7 @@ class Driver:
 
         self._pen.take(last_words)
         self._controls.wake()
+        self.places.leave()
 
     def _finish(self, stopped_by: str) -> None:
         with self._pen.held():
@@ -236,9 +241,13 @@ class Driver:
             return
         exchange = self._exchange
         assert exchange is not None  # noqa: S101 - a reply was read from it
-        message = exchange.answer_calls(
-            lambda name: MissingTool(name, self._tools, self), self._tools.answered
-        )
+        # The user's own loop runs this in the user's thread, on the notebook's loop.
+        with self.places.loops.blocked():
+            calls = exchange.calls if self._parallel_calls else ()
+            self.ahead = begun_together(self._gates, calls)
+            message = exchange.answer_calls(
+                lambda name: MissingTool(name, self._tools, self), self._tools.answered
+            )
         self._pen.write(ResultsFinished(iteration=self.iteration, message=message))
 
     # -- failing -------------------------------------------------------------

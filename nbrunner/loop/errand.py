@@ -6,16 +6,14 @@ context variables, so the call is made in a copy of the context that sent it.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import contextvars
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from nbrunner.loop.exits import Left, NotBegun
-
-if TYPE_CHECKING:
-    import asyncio
 
 MustStop: TypeAlias = Callable[[], bool]
 """Whether what has not begun is to be left out."""
@@ -32,16 +30,15 @@ class Errand:
         must_stop: Whether the run is to stop: then the call does not begin.
 
     Attributes:
-        context: What the call is made in.
-        task: The task that makes it, if an event loop does.
         was_interrupted: Whether an interrupt ended it.
     """
 
     def __init__(self, work: Callable[[], Any], must_stop: MustStop) -> None:
-        self.work = work
-        self.context = contextvars.copy_context()
-        self.task: asyncio.Task[None] | None = None
         self.was_interrupted = False
+        self._work = work
+        self._context = contextvars.copy_context()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[None] | None = None
         self._must_stop = must_stop
         self._lock = threading.Lock()
         self._is_taken = False
@@ -79,23 +76,45 @@ class Errand:
 
     def cancel(self, why: BaseException) -> None:
         """Take it back, or end the task that makes it; a thread cannot be ended."""
-        if not self.withdraw(why) and self.task is not None:
+        if not self.withdraw(why) and self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop is closed
-                self.task.get_loop().call_soon_threadsafe(self.task.cancel)
+                self._loop.call_soon_threadsafe(self._cancel)
 
     def make(self) -> None:
         """Make the call, in this thread."""
         try:
-            value = self.context.run(self.work)
+            value = self._context.run(self._work)
         except BaseException as error:  # noqa: BLE001 - raised where it is awaited
             self.fail(error)
         else:
             self.succeed(value)
 
-    async def attend(self) -> None:
-        """Make the call, which is a coroutine function's, on this loop."""
+    def send_to(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let an event loop make the call, which is a coroutine function's."""
+        self._loop = loop
         try:
-            value = await self.work()
+            loop.call_soon_threadsafe(self._attend_soon)
+        except RuntimeError as closed:
+            self.withdraw(closed)
+
+    def _attend_soon(self) -> None:
+        assert self._loop is not None  # noqa: S101 - this runs on it
+        if self.begin():
+            attending = self._attend()
+            self._task = self._loop.create_task(attending, context=self._context)
+            self._task.add_done_callback(self._attended)
+
+    def _attended(self, _: object) -> None:
+        # A task that is cancelled before its first step does not take one.
+        self.fail(asyncio.CancelledError())
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _attend(self) -> None:
+        try:
+            value = await self._work()
         except BaseException as error:  # noqa: BLE001 - raised where it is awaited
             self.fail(error)
         else:
@@ -104,8 +123,9 @@ class Errand:
     def succeed(self, value: Any) -> None:
         """The call came back."""
         with self._lock:
-            self._value = value
-        self._done.set()
+            if not self._done.is_set():
+                self._value = value
+                self._done.set()
 
     def fail(self, error: BaseException) -> None:
         """The call raised, or nobody will make it; the first word counts."""

@@ -14,18 +14,28 @@ import contextlib
 import signal
 import threading
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from nbrunner.loop.affinity import affinity_of
 from nbrunner.loop.errand import Errand, MustStop
+from nbrunner.loop.event_loops import EventLoops
+from nbrunner.loop.exits import Left
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator
 
 
+Kind: TypeAlias = Literal["plain", "coroutine", "session"]
+"""What a tool's function is; `session`: a coroutine of the notebook's loop only."""
+
+
 class Place(Protocol):
     """Somewhere a call can be made."""
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the thread that asks is the only one that can make it."""
 
     def run(self, work: Callable[[], Any], must_stop: MustStop) -> Any:
         """Make the call there; returns what it returns, raises what it raises."""
@@ -36,6 +46,8 @@ class Place(Protocol):
 
 class Here:
     """The thread that asks, which is the run's own."""
+
+    is_here = False
 
     def run(self, work: Callable[[], Any], _: MustStop) -> Any:
         """Make the call."""
@@ -67,6 +79,11 @@ class MainThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: SimpleQueue[Errand | None] = SimpleQueue()
 
+    @property
+    def is_here(self) -> bool:
+        """Whether this is the main thread: it drives the run, and serves nobody."""
+        return threading.current_thread() is threading.main_thread()
+
     def follow(self, loop: asyncio.AbstractEventLoop | None) -> None:
         """Make calls on this loop from now on, those that wait already included."""
         self._loop = loop
@@ -79,7 +96,7 @@ class MainThread:
         Raises:
             NotBegun: The run was stopped before that.
         """
-        if threading.current_thread() is threading.main_thread():
+        if self.is_here:
             return work()
         errand = Errand(work, must_stop)
         self._waiting.put(errand)
@@ -149,6 +166,23 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, found)
 
 
+class OnALoop:
+    """An event loop, which awaits the call."""
+
+    is_here = False
+
+    def __init__(self, loops: EventLoops, *, moves: bool) -> None:
+        self._loops, self._moves = loops, moves
+
+    def run(self, work: Callable[[], Any], must_stop: MustStop) -> Any:
+        """Await the call, which is a coroutine function's."""
+        return self._loops.run(work, must_stop, moves=self._moves)
+
+    def advice(self, error: Exception, _: str) -> str | None:
+        """Name the way to wait that leaves the notebook's loop free."""
+        return self._loops.advice(error)
+
+
 class Places:
     """Where each tool of a run runs.
 
@@ -158,8 +192,21 @@ class Places:
 
     def __init__(self, on_main_thread: frozenset[str] = frozenset()) -> None:
         self.main_thread = MainThread()
+        self.loops = EventLoops()
         self._on_main_thread = on_main_thread
 
-    def of(self, name: str) -> Place:
+    def of(self, name: str, kind: Kind = "plain") -> Place:
         """The place of the tool of that name."""
+        if kind != "plain":
+            return OnALoop(self.loops, moves=kind == "coroutine")
         return self.main_thread if name in self._on_main_thread else Here()
+
+    def follow(self, loop: asyncio.AbstractEventLoop | None, *, is_main: bool) -> None:
+        """Take this for the notebook's event loop, and maybe for the main thread's."""
+        self.loops.follow(loop)
+        if is_main:
+            self.main_thread.follow(loop)
+
+    def leave(self) -> None:
+        """Let go of the calls in hand: the run has been left."""
+        self.loops.leave(Left())

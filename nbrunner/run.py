@@ -39,6 +39,7 @@ from nbrunner.loop._sdk import (
     live_client,
     plain,
 )
+from nbrunner.loop._structured import on_the_wire, parsed
 from nbrunner.loop._tools import ToolBox
 from nbrunner.loop.controls import NOTHING_FAILED
 from nbrunner.loop.driver import Driver
@@ -138,6 +139,7 @@ class Run:
     ) -> None:
         self.name = name
         self._client = _client_of(client)
+        self._output_type = params.get("output_format")
         self._tools = ToolBox(tools)
         self._places = Places(_names_of(main_thread, self._tools.answered))
         settings = Settings(
@@ -145,7 +147,7 @@ class Run:
             max_tokens=max_tokens,
             system=plain(system),
             tools=self._tools.definitions,
-            params=plain(checked_parameters(params)),
+            params=plain(on_the_wire(checked_parameters(params))),
         )
         self._ledger = Ledger(
             Transcript(
@@ -183,6 +185,17 @@ class Run:
     def text(self) -> str:
         """What Claude said last."""
         return self.transcript.text
+
+    @property
+    def parsed_output(self) -> Any:
+        """What Claude said last, as the `output_format`; None without one.
+
+        Raises:
+            pydantic.ValidationError: The text does not fit it; `run.text` has it.
+        """
+        if self._output_type is None or not self.text:
+            return None
+        return parsed(self.text, self._output_type)
 
     @property
     def usage(self) -> Usage:

@@ -98,6 +98,8 @@ class Gate(BetaBuiltinFunctionTool):
         self.tool = tool
         self._desk = desk
         self._kind = kind_of(tool)
+        # A toolset's results are the SDK's own, and so is its way to send them.
+        self._sdk_texts = desk.sdk_texts or hasattr(tool, "family")
 
     def to_dict(self) -> Any:
         return self.tool.to_dict()
@@ -180,19 +182,19 @@ class Gate(BetaBuiltinFunctionTool):
         return self._desk.places.of(named, self._kind)
 
     def _content_of(self, value: Any) -> tuple[Any, str | None]:
-        if self._desk.sdk_texts:
+        if self._sdk_texts:
             return sdk_content_of_return(value, self.name)
         return content_of_return(value, self.name)
 
     def _content_of_error(self, error: ToolError) -> tuple[Any, str | None]:
-        if self._desk.sdk_texts:
+        if self._sdk_texts:
             return sdk_content_of_return(error.content, self.name)
         return content_of_error(error.content, self.name)
 
     def _failed(self, error: Exception) -> Result:
         if (invalid := rejected_input(error)) is not None:
             trace = validation_trace(invalid, self.tool)
-            if not self._desk.sdk_texts:
+            if not self._sdk_texts:
                 sentence = validation_sentence(invalid, self.name)
                 why = "the SDK would say only that the arguments are invalid"
                 return Result("invalid", well_formed(sentence), trace, why)

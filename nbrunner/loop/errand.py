@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from nbrunner.loop.exits import Left, NotBegun
+from nbrunner.loop.exits import Left, Moved, NotBegun
 
 MustStop: TypeAlias = Callable[[], bool]
 """Whether what has not begun is to be left out."""
@@ -42,7 +42,7 @@ class Errand:
         self._must_stop = must_stop
         self._lock = threading.Lock()
         self._is_taken = False
-        self._begun, self._done = threading.Event(), threading.Event()
+        self._done = threading.Event()
         self._value: Any = None
         self._error: BaseException | None = None
 
@@ -59,12 +59,18 @@ class Errand:
             self.withdraw(left)
         return True
 
+    def _look_around(self) -> None:
+        if not self._is_taken:
+            self._is_too_late()
+        if self._loop is not None and self._loop.is_closed():
+            self.withdraw(Moved())
+            self.fail(RuntimeError("The event loop was closed during the call."))
+
     def _take(self) -> bool:
         with self._lock:
             if self._is_taken:
                 return False
             self._is_taken = True
-        self._begun.set()
         return True
 
     def withdraw(self, why: BaseException) -> bool:
@@ -92,10 +98,8 @@ class Errand:
     def send_to(self, loop: asyncio.AbstractEventLoop) -> None:
         """Let an event loop make the call, which is a coroutine function's."""
         self._loop = loop
-        try:
+        with contextlib.suppress(RuntimeError):  # it is closed, which `result` sees
             loop.call_soon_threadsafe(self._attend_soon)
-        except RuntimeError as closed:
-            self.withdraw(closed)
 
     def _attend_soon(self) -> None:
         assert self._loop is not None  # noqa: S101 - this runs on it
@@ -140,11 +144,11 @@ class Errand:
 
         Raises:
             NotBegun: The run is to stop, and the call never began.
+            Moved: Its event loop ended before that.
         """
         try:
-            while not self._begun.wait(_HEARTBEAT_S):
-                self._is_too_late()
-            self._done.wait()
+            while not self._done.wait(_HEARTBEAT_S):
+                self._look_around()
         except BaseException as error:
             # Whoever waits was interrupted, or left: nobody hears the result.
             self.cancel(error)

@@ -15,14 +15,11 @@ from typing import TYPE_CHECKING, Any
 from nbrunner.errors import LoopBlocked
 from nbrunner.loop.affinity import affinity_of
 from nbrunner.loop.errand import Errand, MustStop
+from nbrunner.loop.exits import Moved
 from nbrunner.loop.own_loop import own_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-
-class _Moved(BaseException):
-    """A call had not begun on a loop when someone blocked it."""
 
 
 class EventLoops:
@@ -49,7 +46,7 @@ class EventLoops:
             self._blocks += 1
             at_home = list(self._at_home)
         for errand in at_home:
-            if not errand.withdraw(_Moved()):
+            if not errand.withdraw(Moved()):
                 errand.fail(LoopBlocked())
                 errand.cancel(LoopBlocked())
         try:
@@ -77,7 +74,7 @@ class EventLoops:
         if home is not None:
             try:
                 return self._awaited(errand, home)
-            except _Moved:
+            except Moved:
                 errand = Errand(work, must_stop)
             finally:
                 self._at_home.discard(errand)

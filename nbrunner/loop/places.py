@@ -153,6 +153,9 @@ def _interruptible() -> Iterator[None]:
     loop, which the tool keeps busy; between cells nobody hears it.
     """
     found: Any = signal.getsignal(signal.SIGINT)
+    if found is None:  # not Python's, so it could not be put back
+        yield
+        return
 
     def interrupted(number: int, frame: Any) -> None:
         if callable(found):

@@ -14,7 +14,7 @@ SETUP = """
 %load_ext nbrunner
 import asyncio, sys
 from anthropic import beta_async_tool
-from nbrunner import replay
+from nbrunner import Run, replay
 from nbrunner.replay import say, script, use
 
 def told(run):
@@ -69,6 +69,12 @@ def test_a_coroutine_tool_shares_the_loop_of_the_cells() -> None:
 
 def test_a_coroutine_tool_under_another_magic_runs_on_a_loop_of_its_own() -> None:
     assert last_words(LOCK, "%%time\n" + CELL.format("count")) == "ok | 1 | counting\n"
+
+
+@pytest.mark.parametrize("waiting", ["run.wait()", "await run"])
+def test_both_ways_to_wait_work_in_a_cell_whose_loop_runs_already(waiting: str) -> None:
+    made = "run = Run(client=replies, tools=[count], messages='?')\n"
+    assert last_words(LOCK, f"{made}_ = {waiting}") == "ok | 1 | counting\n"
 
 
 def test_an_mcp_server_with_a_log_file_opened_in_a_cell_answers_in_the_next() -> None:

@@ -216,6 +216,44 @@ def test_a_call_that_waits_for_a_loop_moves_away_when_a_wait_blocks_it() -> None
     assert the_call(run).result == "nbrunner-loop"
 
 
+def test_a_loop_that_ends_before_the_call_begins_is_not_waited_for() -> None:
+    run = acting(thread_name)
+    followed = Followed(run)
+
+    async def starts() -> None:
+        run.start()
+        followed.wait_for("call_started")
+        asyncio.get_running_loop().stop()
+
+    loop = asyncio.new_event_loop()
+    starting = loop.create_task(starts())
+    loop.run_forever()
+    loop.close()
+    assert starting.done()
+    run.wait(20)
+    assert the_call(run).result == "nbrunner-loop"
+
+
+def test_a_loop_that_ends_during_the_call_leaves_an_error() -> None:
+    began = threading.Event()
+
+    async def endless() -> None:
+        began.set()
+        await asyncio.get_running_loop().create_future()
+
+    run = acting(endless)
+
+    async def starts() -> None:
+        run.start()
+        await asyncio.to_thread(began.wait, PATIENCE_S)
+
+    asyncio.run(starts())
+    run.wait(20)
+    assert the_call(run).is_error
+    run.start().wait(20)
+    assert run.text == "Done."
+
+
 def test_between_cells_it_runs_on_the_notebook_s_loop() -> None:
     run = acting(thread_name)
 

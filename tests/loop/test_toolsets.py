@@ -19,13 +19,15 @@ from nbrunner.core.closing import NOT_RUN
 from nbrunner.replay import use
 from tests.loop.steering import Followed, assert_the_api_takes_all
 from tests.loop.test_oracle import differences, sdk_alone, watched
-from tests.loop.toolkit import counted_tools
+from tests.loop.toolkit import IMAGE, counted_tools
 from tests.loop.wire import Wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 ADD = use("add", a=1, b=2)
+LOOK = {"type": "text", "text": "look:"}
+THEN = [None, *map(ToolError, ["no page", "", [LOOK, IMAGE]]), ValueError("x")]
 
 
 class Browser(BetaRunnableToolset):
@@ -52,7 +54,7 @@ def member(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("then", [None, ToolError("no page"), ValueError("x")])
+@pytest.mark.parametrize("then", THEN)
 def test_a_toolset_answers_as_it_does_for_the_sdk_alone(
     *, stream: bool, then: Exception | None
 ) -> None:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from nbrunner.errors import LoopBlocked
 from nbrunner.loop.affinity import affinity_of
+from nbrunner.loop.daemon_loop import daemon_loop
 from nbrunner.loop.errand import Errand, MustStop
 from nbrunner.loop.exits import Moved
-from nbrunner.loop.own_loop import own_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,7 +80,7 @@ class EventLoops:
                 self._at_home.discard(errand)
         if not moves:
             raise LoopBlocked
-        return self._awaited(errand, own_loop())
+        return self._awaited(errand, daemon_loop())
 
     def leave(self, why: BaseException) -> None:
         """Cancel the calls in hand: nobody waits for them any more."""

@@ -13,7 +13,7 @@ _starting = threading.Lock()
 _loops: list[asyncio.AbstractEventLoop] = []
 
 
-def own_loop() -> asyncio.AbstractEventLoop:
+def daemon_loop() -> asyncio.AbstractEventLoop:
     """The loop, which runs in a daemon thread from its first use on."""
     with _starting:
         if not _loops:

@@ -14,18 +14,53 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbrunner import replay as replay
+    from nbrunner.core.edits import EditResult as EditResult
+    from nbrunner.core.edits import SetMessages as SetMessages
+    from nbrunner.core.edits import SetParams as SetParams
+    from nbrunner.core.edits import SetSystem as SetSystem
+    from nbrunner.core.edits import SetTools as SetTools
     from nbrunner.core.edits import ToggleCache as ToggleCache
     from nbrunner.core.transcript import Transcript as Transcript
+    from nbrunner.logs import log as log
+    from nbrunner.loop.approval import approve_all as approve_all
+    from nbrunner.loop.approval import ask as ask
+    from nbrunner.loop.approval import reject_all as reject_all
     from nbrunner.run import Run as Run
+    from nbrunner.run import tool_runner as tool_runner
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "EditResult": "nbrunner.core.edits",
     "Run": "nbrunner.run",
+    "SetMessages": "nbrunner.core.edits",
+    "SetParams": "nbrunner.core.edits",
+    "SetSystem": "nbrunner.core.edits",
+    "SetTools": "nbrunner.core.edits",
     "ToggleCache": "nbrunner.core.edits",
     "Transcript": "nbrunner.core.transcript",
+    "approve_all": "nbrunner.loop.approval",
+    "ask": "nbrunner.loop.approval",
+    "reject_all": "nbrunner.loop.approval",
+    "log": "nbrunner.logs",
+    "tool_runner": "nbrunner.run",
 }
-__all__ = ["Run", "ToggleCache", "Transcript", "replay"]
+__all__ = [
+    "EditResult",
+    "Run",
+    "SetMessages",
+    "SetParams",
+    "SetSystem",
+    "SetTools",
+    "ToggleCache",
+    "Transcript",
+    "approve_all",
+    "ask",
+    "log",
+    "reject_all",
+    "replay",
+    "tool_runner",
+]
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 

@@ -12,6 +12,7 @@ seen, what to do. Tests read the sentences.
         UnknownTool
         LoopBlocked
         NoKey
+        NothingToDebug
         NotAReply
         NotACassette
         NotAnExchange
@@ -146,6 +147,33 @@ class NoKey(UsageError):
         )
 
 
+class NothingToDebug(UsageError):
+    """There is no error to open the debugger at, or nobody to use it."""
+
+    @classmethod
+    def no_error(
+        cls, run: str, call_id: str | None, at_hand: Sequence[str]
+    ) -> NothingToDebug:
+        """No error is kept for the call, or for any."""
+        if not at_hand:
+            return cls(
+                f"No tool of {run} raised an error, so there is nothing to debug. "
+                f"What Claude did wrong, an invalid input say, is in {run}.transcript."
+            )
+        return cls(
+            f"No error of the call {_brief(call_id)} is at hand: the newest ones are "
+            f"kept. Calls of {run} with one: {', '.join(at_hand)}."
+        )
+
+    @classmethod
+    def nobody_there(cls, run: str) -> NothingToDebug:
+        """The debugger would ask, and nobody would answer."""
+        return cls(
+            "The debugger asks for commands, and nobody sits at this kernel to give "
+            f"them. {run}.exception() is the error, with its traceback."
+        )
+
+
 class EditRefused(NbrunnerError):
     """An edit that the API's rules forbid."""
 
@@ -172,6 +200,29 @@ class EditRefused(NbrunnerError):
             f"{place} is {kind}, and the API takes no cache mark on one. Mark the "
             "block before it or behind it."
         )
+
+    @classmethod
+    def no_result_to_edit(cls, call_id: str) -> EditRefused:
+        """The call has no result yet, or none at all."""
+        return cls(
+            f"{call_id} has no result in the conversation, so there is none to edit. "
+            "Before a call runs, answer it in its tool's place: "
+            f"run.answer({call_id!r}, ...)."
+        )
+
+    @classmethod
+    def gone_out(cls, call_id: str) -> EditRefused:
+        """What went out is the past."""
+        return cls(
+            f"The result of {call_id} went out already, and the past is not edited. "
+            "Fork the run before the request that carried it: "
+            f"run.fork(at=..., edits=[EditResult({call_id!r}, ...)])."
+        )
+
+    @classmethod
+    def cannot_be_off(cls, name: str) -> EditRefused:
+        """The API needs the parameter."""
+        return cls(f"{name} cannot be taken off: every request needs one.")
 
     @classmethod
     def longer_behind_shorter(cls, path: str) -> EditRefused:
@@ -399,6 +450,16 @@ class UnknownRecordMode(ReplayError):
     def __init__(self, mode: object, known: Iterable[str]) -> None:
         super().__init__(
             f"{_brief(mode)} is not a record mode. Use one of {', '.join(known)}."
+        )
+
+
+class ReplyStopped(NbrunnerError):
+    """A reply that was stopped while it was coming has no final message."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This reply was stopped while it was coming, so there is no final message. "
+            "Iterating over the run again sends the same request again."
         )
 
 

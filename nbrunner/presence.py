@@ -37,6 +37,13 @@ def someone_is_there(shell: Any) -> bool:
     return bool(request.get("content", {}).get("allow_stdin", False))
 
 
+def is_captured(shell: Any) -> bool:
+    """Whether what is displayed now is kept by `%%capture`, and not seen."""
+    publisher = getattr(shell, "display_pub", None)
+    kind = type(getattr(publisher, "stands_in_for", publisher))
+    return kind.__name__ == "CapturingDisplayPublisher"
+
+
 def is_headless() -> bool:
     """Whether this is a kernel with nobody at it: waiting for a person would hang."""
     shell = current_shell()

@@ -31,9 +31,9 @@ def closing_events(transcript: Transcript, stopped_by: str = "person") -> list[E
     """The events that end a run where it stands, its conversation valid."""
     finished = RunFinished(stopped_by=stopped_by)
     iteration = transcript.last
-    if iteration is None or iteration.has_failed:
+    if iteration is None:
         return [finished]
-    if iteration.reply is None:
+    if iteration.is_awaited:
         failure = stopped_failure(iteration)
         return [RequestFailed(iteration=iteration.index, failure=failure), finished]
     if not awaits_results(transcript):
@@ -61,6 +61,17 @@ def stopped_failure(iteration: Iteration) -> Failure:
         kind="stopped",
         message="The run was stopped while this reply was coming.",
         advice="Going on sends the same request again; no tool runs twice.",
+        retryable=True,
+        partial=iteration.blocks,
+    )
+
+
+def dropped_failure(iteration: Iteration) -> Failure:
+    """What is shown of a reply that a person dropped while it was coming."""
+    return Failure(
+        kind="dropped",
+        message="This reply was dropped while it was coming.",
+        advice="The same request was sent again.",
         retryable=True,
         partial=iteration.blocks,
     )

@@ -7,11 +7,11 @@ waits.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from nbrunner.core.blocks import Value
+from nbrunner.core.blocks import JSON, Message, Value
 from nbrunner.core.edits import Edit
 
 
@@ -21,6 +21,7 @@ class Inject(Value):
     kind: Literal["inject"] = "inject"
     note_id: str
     text: str
+    message: Message | None = None
 
 
 class Withdraw(Value):
@@ -62,13 +63,72 @@ class Stop(Value):
 
 
 class Retry(Value):
-    """Send the request of a failed iteration again."""
+    """Ask again: send a failed request again, or drop the last reply.
+
+    Attributes:
+        attempt: Which attempt is meant (`Iteration.attempt`); None is the newest. A
+            click names it, so that a second one does not drop what the first brought.
+    """
 
     kind: Literal["retry"] = "retry"
+    attempt: str | None = None
+
+
+class Decision(Value):
+    """Base of what decides about a call.
+
+    Attributes:
+        call_id: The `tool_use` id.
+        digest: Stands for the input that whoever decides has seen; None is whatever
+            the call holds. Another input under the same id is not decided by it.
+    """
+
+    call_id: str
+    digest: str | None = None
+
+
+class Approve(Decision):
+    """Let a call run.
+
+    Attributes:
+        input: The input it is to run with, where that is not the proposed one.
+        is_modified: Whether `input` counts: null may be an input.
+        for_rest: Let every later call of this tool run without asking.
+    """
+
+    kind: Literal["approve"] = "approve"
+    input: Any = None
+    is_modified: bool = False
+    for_rest: bool = False
+
+
+class Reject(Decision):
+    """Do not let a call run; Claude reads the reason."""
+
+    kind: Literal["reject"] = "reject"
+    reason: str
+
+
+class Answer(Decision):
+    """Give a call its result by hand, in its tool's place."""
+
+    kind: Literal["answer"] = "answer"
+    content: JSON
+    is_error: bool = False
 
 
 Command: TypeAlias = Annotated[
-    Inject | Withdraw | Submit | Pause | Resume | Step | Stop | Retry,
+    Inject
+    | Withdraw
+    | Submit
+    | Pause
+    | Resume
+    | Step
+    | Stop
+    | Retry
+    | Approve
+    | Reject
+    | Answer,
     Field(discriminator="kind"),
 ]
 

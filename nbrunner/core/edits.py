@@ -1,21 +1,17 @@
 """Edits: changes to the next request that a person asks for, as values.
 
-`apply(request, edit)` is pure. An edit that the API's rules forbid is refused
-with the reason, so that a click can say in place why nothing happened.
+They are made by `core.apply`, at a safe point. Nothing edits a reply, nor what went
+out already: to change the past is a fork.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from nbrunner.core.blocks import Value, content_of, is_empty_text
-from nbrunner.core.caching import MAX_MARKS, UNMARKABLE, Mark, Ttl, too_late
-from nbrunner.core.history import survey
-from nbrunner.core.request import address_of
-from nbrunner.errors import EditRefused
+from pydantic import Field
 
-if TYPE_CHECKING:
-    from nbrunner.core.request import Request
+from nbrunner.core.blocks import JSON, Block, Message, Value
+from nbrunner.core.caching import Ttl
 
 
 class ToggleCache(Value):
@@ -36,60 +32,85 @@ class ToggleCache(Value):
         super().__init__(**{"place": place, "ttl": ttl, **fields})
 
 
-Edit = ToggleCache
+class SetSystem(Value):
+    """Change the system prompt from the next request on.
 
-
-def apply(request: Request, edit: Edit, *, by: str = "person") -> Request:
-    """The request with the edit made.
-
-    Args:
-        request: The next request.
-        edit: What to change.
-        by: "person" for a click, which never pushes another mark out; "code" for
-            a line of Python, whose fifth mark makes the oldest give way at send.
-
-    Raises:
-        EditRefused: The place is not there or takes no mark, a click asked for a
-            fifth mark, or a longer mark would stand behind a shorter one.
+    Attributes:
+        system: A str, a list of text blocks, or None for no system prompt.
     """
-    others = tuple(mark for mark in request.marks if mark.place != edit.place)
-    wanted = Mark(edit.place, edit.ttl)
-    if wanted in request.marks:
-        return request.model_copy(update={"marks": others})
-    _check_place(request, edit.place)
-    edited = request.model_copy(update={"marks": (*others, wanted)})
-    before, fitted = request.fitted(), edited.fitted()
-    is_new = len(others) == len(request.marks)
-    pushes_out = by == "person" and is_new and bool(fitted.dropped)
-    # Only marks on messages give way: too many before them would be refused.
-    if pushes_out or len(fitted.marks) > max(MAX_MARKS, len(before.marks)):
-        raise EditRefused.no_mark_left([placed.path for placed in before.marks])
-    if (late := too_late(fitted.marks)) is not None:
-        raise EditRefused.longer_behind_shorter(late.path)
-    return edited
+
+    kind: Literal["set_system"] = "set_system"
+    system: JSON = None
+
+    def __init__(self, system: JSON = None, **fields: Any) -> None:
+        super().__init__(**{"system": system, **fields})
 
 
-def _check_place(request: Request, place: str) -> None:
-    """Refuse a place that is not there, or that takes no mark."""
-    if place in ("request", "results"):
-        return
-    if place == "tools":
-        if not request.settings.tools:
-            raise EditRefused.nothing_there(place, "the request has no tools")
-        return
-    if place == "system":
-        system = request.settings.system
-        blocks = content_of({"content": system or []})
-        if not blocks or is_empty_text(blocks[-1]):
-            raise EditRefused.nothing_there(place, "there is no system prompt")
-        return
-    address = address_of(place, survey(request.messages, request.known))
-    if address is None and "[" in place:
-        raise EditRefused.nothing_there(place, "the conversation has no such block")
-    if address is None:
-        raise EditRefused.no_such_result(place)
-    index, number = address
-    block = content_of(request.messages[index])[number]
-    if block.get("type") in UNMARKABLE or is_empty_text(block):
-        kind = "an empty text" if is_empty_text(block) else "a thinking block"
-        raise EditRefused.unmarkable(place, kind)
+class SetTools(Value):
+    """Change the tools from the next request on.
+
+    Attributes:
+        tools: Their definitions, as they stand on the wire. Tool objects may be given
+            in their place; `Run.submit` keeps those, so that they run too.
+    """
+
+    kind: Literal["set_tools"] = "set_tools"
+    tools: tuple[Any, ...] = ()
+
+    def __init__(self, tools: Any = (), **fields: Any) -> None:
+        super().__init__(**{"tools": tuple(tools), **fields})
+
+
+class SetParams(Value):
+    """Change parameters of the request from the next one on.
+
+    Attributes:
+        params: `model`, `max_tokens`, `thinking`, `tool_choice` or any other parameter
+            of the SDK's `create()`, by name. None takes a parameter off.
+    """
+
+    kind: Literal["set_params"] = "set_params"
+    params: dict[str, Any] = Field(default_factory=dict)
+
+    def __init__(self, params: dict[str, Any] | None = None, **given: Any) -> None:
+        named = {**(params or {}), **given}
+        fields = {"kind": named.pop("kind", "set_params"), "params": named}
+        super().__init__(**fields)
+
+
+class EditResult(Value):
+    """Change what Claude will read as the result of a call, before it goes out.
+
+    Attributes:
+        call_id: The `tool_use` id.
+        content: The new `content` of the result: a str or a list of blocks.
+        is_error: Whether Claude reads it as an error; None leaves that as it is.
+    """
+
+    kind: Literal["edit_result"] = "edit_result"
+    call_id: str
+    content: str | list[Block]
+    is_error: bool | None = None
+
+    def __init__(self, call_id: str, content: str | list[Block], **fields: Any) -> None:
+        super().__init__(**{"call_id": call_id, "content": content, **fields})
+
+
+class SetMessages(Value):
+    """Replace the conversation before the reply in hand.
+
+    What the SDK's `set_messages_params` does with `messages`. The iterations before
+    keep what they sent and what came back.
+    """
+
+    kind: Literal["set_messages"] = "set_messages"
+    messages: tuple[Message, ...]
+
+    def __init__(self, messages: Any, **fields: Any) -> None:
+        super().__init__(**{"messages": tuple(messages), **fields})
+
+
+Edit: TypeAlias = Annotated[
+    ToggleCache | SetSystem | SetTools | SetParams | EditResult | SetMessages,
+    Field(discriminator="kind"),
+]

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field
 
 from nbrunner.core.blocks import Block, Message, Value
-from nbrunner.core.caching import Mark
 from nbrunner.core.commands import By, Command
 from nbrunner.core.edits import Edit
+from nbrunner.core.note import Note
 
 Source: TypeAlias = Literal["live", "recorded", "scripted"]
 """Where the replies come from."""
@@ -22,17 +22,16 @@ Source: TypeAlias = Literal["live", "recorded", "scripted"]
 StoppedBy: TypeAlias = str
 """Why a run ended: a `stop_reason` of the API, `max_iterations`, `person`, `error`."""
 
-Outcome: TypeAlias = Literal["ok", "error", "invalid", "unknown", "interrupted"]
+Outcome: TypeAlias = Literal[
+    "ok", "error", "invalid", "unknown", "interrupted", "rejected", "answered"
+]
 """How a call ended. `invalid`: its input failed validation; `unknown`: no such
-tool; `interrupted`: it was stopped, or never begun. All but `ok` are errors to
-Claude."""
+tool; `interrupted`: it was stopped, or never begun; `rejected`: it was not allowed
+to run; `answered`: someone gave its result by hand. All but `ok` and `answered` are
+errors to Claude."""
 
-
-class Note(Value):
-    """A person's message on its way into the conversation."""
-
-    id: str
-    text: str
+Verdict: TypeAlias = Literal["approved", "modified", "rejected", "answered"]
+"""What was decided of a call before it ran. `modified`: it runs with another input."""
 
 
 class Failure(Value):
@@ -41,8 +40,8 @@ class Failure(Value):
     Attributes:
         kind: What failed: the API said no (`api`), nobody answered
             (`connection`), the reply broke off (`stream`), a person stopped it
-            (`stopped`), the replies at hand did not fit (`replay`), our own check
-            before the send (`history`).
+            (`stopped`) or asked for another (`dropped`), the replies at hand did not
+            fit (`replay`), our own check before the send (`history`).
         message: What was seen, as one or two sentences.
         advice: What to do, as one sentence.
         status: The HTTP status, where there was one.
@@ -50,7 +49,9 @@ class Failure(Value):
         partial: The blocks of the broken reply; shown, never history.
     """
 
-    kind: Literal["api", "connection", "stream", "stopped", "replay", "history"]
+    kind: Literal[
+        "api", "connection", "stream", "stopped", "dropped", "replay", "history"
+    ]
     message: str
     advice: str
     status: int | None = None
@@ -89,10 +90,16 @@ class Asked(Value):
 
 
 class Halted(Value):
-    """The loop waits for a person: paused, or after a failed request."""
+    """The loop waits for a person: paused, or after a failed request.
+
+    Attributes:
+        reason: What made it pause by itself, in a few words; None where someone
+            asked for the pause.
+    """
 
     kind: Literal["halted"] = "halted"
     why: Literal["paused", "failed"]
+    reason: str | None = None
 
 
 class Resumed(Value):
@@ -107,7 +114,6 @@ class EditApplied(Value):
     kind: Literal["edit_applied"] = "edit_applied"
     edit: Edit
     by: By
-    marks: tuple[Mark, ...]
 
 
 class EditRefused(Value):
@@ -188,6 +194,57 @@ class RequestFailed(Value):
     failure: Failure
 
 
+class ReplyDropped(Value):
+    """A whole reply was dropped, to ask for another. Calls that ran have run."""
+
+    kind: Literal["reply_dropped"] = "reply_dropped"
+    iteration: int
+    by: By
+
+
+class CallAsked(Value):
+    """A call waits for someone to decide whether it may run.
+
+    Attributes:
+        digest: Stands for its input; a decision names it, and so is about this input.
+    """
+
+    kind: Literal["call_asked"] = "call_asked"
+    iteration: int
+    call_id: str
+    digest: str
+
+
+class CallDecided(Value):
+    """It was decided whether a call may run.
+
+    Attributes:
+        by: A person, their code, or the approver that the run was given.
+        reason: Why it was rejected, as Claude reads it.
+        for_rest: Whether every later call of this tool is approved too.
+    """
+
+    kind: Literal["call_decided"] = "call_decided"
+    iteration: int
+    call_id: str
+    verdict: Verdict
+    by: By | Literal["approver"]
+    reason: str | None = None
+    for_rest: bool = False
+
+
+class RequestResent(Value):
+    """The SDK sent a request once more by itself (its client's `max_retries`).
+
+    Attributes:
+        seen: What came of it the time before: an HTTP status, or a sentence.
+    """
+
+    kind: Literal["request_resent"] = "request_resent"
+    iteration: int
+    seen: str
+
+
 class CallStarted(Value):
     """A tool began to run."""
 
@@ -248,6 +305,14 @@ class ResultsFinished(Value):
     message: Message
 
 
+class Remarked(Value):
+    """Something about an iteration that a person ought to know, as a sentence."""
+
+    kind: Literal["remarked"] = "remarked"
+    iteration: int
+    remark: str
+
+
 class RunHeld(Value):
     """The run is at its end, and is held open for a follow-up until a person ends it.
 
@@ -279,11 +344,16 @@ Event: TypeAlias = Annotated[
     | BlockGrew
     | ReplyFinished
     | RequestFailed
+    | ReplyDropped
+    | CallAsked
+    | CallDecided
+    | RequestResent
     | CallStarted
     | CallPrinted
     | CallDisplayed
     | CallFinished
     | ResultsFinished
+    | Remarked
     | RunHeld
     | RunFinished,
     Field(discriminator="kind"),

@@ -9,10 +9,17 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
-from nbrunner.core import commands, events
+from nbrunner.core import commands, edits, events
+from nbrunner.core.apply import (
+    marks_after,
+    settings_after,
+    with_messages_set,
+    with_result_edited,
+)
 from nbrunner.core.blocks import Block, tool_results, tool_uses
-from nbrunner.core.history import facts_of
-from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+from nbrunner.core.history import facts_of, survey
+from nbrunner.core.note import Note
+from nbrunner.core.transcript import DroppedReply, Iteration, ToolCall, Transcript
 
 if TYPE_CHECKING:
     from nbrunner.core.edits import Edit
@@ -41,7 +48,7 @@ def _(event: events.RunStarted, transcript: Transcript) -> Transcript:
 def _(event: events.Asked, transcript: Transcript) -> Transcript:
     command = event.command
     if isinstance(command, commands.Inject):
-        note = events.Note(id=command.note_id, text=command.text)
+        note = Note(id=command.note_id, text=command.text, message=command.message)
         return _with(transcript, waiting=(*transcript.waiting, note), refused=None)
     if isinstance(command, commands.Withdraw):
         waiting = tuple(n for n in transcript.waiting if n.id != command.note_id)
@@ -51,7 +58,8 @@ def _(event: events.Asked, transcript: Transcript) -> Transcript:
 
 @_fold.register
 def _(event: events.Halted, transcript: Transcript) -> Transcript:
-    return _with(transcript, status=event.why, asked=_still_asked(transcript))
+    asked = _still_asked(transcript)
+    return _with(transcript, status=event.why, asked=asked, paused_for=event.reason)
 
 
 @_fold.register
@@ -63,13 +71,26 @@ def _(event: events.RunHeld, transcript: Transcript) -> Transcript:
 @_fold.register
 def _(_: events.Resumed, transcript: Transcript) -> Transcript:
     asked = _still_asked(transcript)
-    return _with(transcript, status="running", stopped_by=None, asked=asked)
+    return _with(
+        transcript, status="running", stopped_by=None, asked=asked, paused_for=None
+    )
 
 
 @_fold.register
 def _(event: events.EditApplied, transcript: Transcript) -> Transcript:
-    asked = _without_edit(transcript, event.edit)
-    return _with(transcript, marks=event.marks, asked=asked)
+    edit = event.edit
+    done = _with(transcript, asked=_without_edit(transcript, edit))
+    match edit:
+        case edits.ToggleCache():
+            return _with(done, marks=marks_after(transcript.marks, edit))
+        case edits.EditResult():
+            messages = with_result_edited(transcript.messages, edit, transcript.sent)
+            return _with_edited_call(_with_messages(done, messages), edit)
+        case edits.SetMessages():
+            messages = with_messages_set(transcript.messages, edit, transcript.sent)
+            return _with_messages(done, messages, sent=len(edit.messages))
+        case _:
+            return _with(done, settings=settings_after(transcript.settings, edit))
 
 
 @_fold.register
@@ -96,12 +117,15 @@ def _(event: events.IterationStarted, transcript: Transcript) -> Transcript:
         marks=event.marks,
         attempts=known[0].attempts + 1 if known else 1,
         failures=known[0].failures if known else (),
+        dropped=known[0].dropped if known else (),
+        resent=known[0].resent if known else (),
         dropped_marks=event.dropped_marks,
     )
     return _with(
         transcript,
         messages=request.messages,
         known=request.known,
+        sent=len(request.messages),
         iterations=(*transcript.iterations[: event.iteration], iteration),
         waiting=tuple(n for n in transcript.waiting if n.id not in sent),
         asked=tuple(c for c in transcript.asked if c.kind not in ("retry", "resume")),
@@ -158,7 +182,65 @@ def _(event: events.ReplyFinished, transcript: Transcript) -> Transcript:
 @_fold.register
 def _(event: events.RequestFailed, transcript: Transcript) -> Transcript:
     failures = (*transcript.iterations[event.iteration].failures, event.failure)
-    return _with_iteration(transcript, event.iteration, blocks=(), failures=failures)
+    return _with_iteration(
+        transcript, event.iteration, blocks=(), failures=failures, has_failed=True
+    )
+
+
+@_fold.register
+def _(event: events.ReplyDropped, transcript: Transcript) -> Transcript:
+    iteration = transcript.iterations[event.iteration]
+    if iteration.reply is None:
+        return transcript
+    dropped = DroppedReply(reply=iteration.reply, tool_calls=iteration.tool_calls)
+    without = _with_iteration(
+        transcript,
+        event.iteration,
+        reply=None,
+        blocks=(),
+        tool_calls=(),
+        elapsed_s=None,
+        dropped=(*iteration.dropped, dropped),
+    )
+    asked = _still_asked(transcript)
+    before = transcript.messages[: transcript.sent]
+    again = _with(without, asked=asked, stopped_by=None, status="running")
+    return _with_messages(again, before)
+
+
+@_fold.register
+def _(event: events.CallAsked, transcript: Transcript) -> Transcript:
+    asking = _with(transcript, status="asking")
+    return _with_call(asking, event, status="asked", digest=event.digest)
+
+
+@_fold.register
+def _(event: events.CallDecided, transcript: Transcript) -> Transcript:
+    decided = _with_call(
+        transcript,
+        event,
+        status="proposed",
+        verdict=event.verdict,
+        decided_by=event.by,
+        reason=event.reason,
+    )
+    asked = tuple(
+        c
+        for c in transcript.asked
+        if not (isinstance(c, commands.Decision) and c.call_id == event.call_id)
+    )
+    return _with(
+        decided,
+        status="asking" if _is_asked(decided) else "running",
+        asked=asked,
+        trusted=_trusted(transcript, event),
+    )
+
+
+@_fold.register
+def _(event: events.RequestResent, transcript: Transcript) -> Transcript:
+    resent = (*transcript.iterations[event.iteration].resent, event.seen)
+    return _with_iteration(transcript, event.iteration, resent=resent)
 
 
 @_fold.register
@@ -213,8 +295,29 @@ def _(event: events.ResultsFinished, transcript: Transcript) -> Transcript:
 
 
 @_fold.register
+def _(event: events.Remarked, transcript: Transcript) -> Transcript:
+    remarks = (*transcript.iterations[event.iteration].remarks, event.remark)
+    return _with_iteration(transcript, event.iteration, remarks=remarks)
+
+
+@_fold.register
 def _(event: events.RunFinished, transcript: Transcript) -> Transcript:
-    return _with(transcript, status="finished", stopped_by=event.stopped_by, asked=())
+    reason = event.stopped_by
+    return _with(
+        transcript, status="finished", stopped_by=reason, asked=(), paused_for=None
+    )
+
+
+def _is_asked(transcript: Transcript) -> bool:
+    last = transcript.last
+    return last is not None and any(c.status == "asked" for c in last.tool_calls)
+
+
+def _trusted(transcript: Transcript, event: events.CallDecided) -> tuple[str, ...]:
+    call = transcript.iterations[event.iteration].call(event.call_id)
+    if not event.for_rest or call is None or call.name in transcript.trusted:
+        return transcript.trusted
+    return (*transcript.trusted, call.name)
 
 
 def _displayed(
@@ -230,14 +333,41 @@ def _displayed(
 def _as_sent(call: ToolCall, block: Block | None) -> ToolCall:
     if block is None:
         return call
-    changes: dict[str, Any] = {"result": block.get("content")}
+    content = block.get("content")
+    changes: dict[str, Any] = {"result": content}
     if not call.is_answered:
         changes["status"] = "error" if block.get("is_error") else "ok"
+    elif content != call.result and not call.is_edited:
+        changes |= {"returned": call.result, "is_edited": True}
+    if call.is_answered and bool(block.get("is_error")) != call.is_error:
+        changes["reads_as_error"] = bool(block.get("is_error"))
     return call.model_copy(update=changes)
 
 
 def _with(transcript: Transcript, **changes: Any) -> Transcript:
     return transcript.model_copy(update=changes)
+
+
+def _with_messages(
+    transcript: Transcript, messages: tuple[Any, ...], **changes: Any
+) -> Transcript:
+    known = survey(messages, transcript.known)
+    return _with(transcript, messages=messages, known=known, **changes)
+
+
+def _with_edited_call(transcript: Transcript, edit: edits.EditResult) -> Transcript:
+    found = transcript.find_call(edit.call_id)
+    if found is None:
+        return transcript
+    iteration, call = found
+    changes: dict[str, Any] = {"result": edit.content, "is_edited": True}
+    if not call.is_edited:
+        changes["returned"] = call.result
+    if edit.is_error is not None:
+        changes["reads_as_error"] = edit.is_error
+    edited = call.model_copy(update=changes)
+    calls = tuple(edited if c is call else c for c in iteration.tool_calls)
+    return _with_iteration(transcript, iteration.index, tool_calls=calls)
 
 
 def _with_iteration(transcript: Transcript, index: int, **changes: Any) -> Transcript:
@@ -248,7 +378,9 @@ def _with_iteration(transcript: Transcript, index: int, **changes: Any) -> Trans
 
 def _with_call(
     transcript: Transcript,
-    event: events.CallStarted
+    event: events.CallAsked
+    | events.CallDecided
+    | events.CallStarted
     | events.CallPrinted
     | events.CallDisplayed
     | events.CallFinished,

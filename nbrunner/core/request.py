@@ -35,6 +35,8 @@ from nbrunner.core.history import Facts, all_marks, facts_of, survey, within_bud
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nbrunner.core.note import Note
+
 
 class Settings(Value):
     """What every request of a run carries besides the conversation."""
@@ -84,6 +86,9 @@ class Request(Value):
 
     marks: tuple[Mark, ...] = ()
     """The cache marks that were asked for, oldest first."""
+
+    sent: int = 0
+    """How many of the messages went out before, and are the past."""
 
     container: str | None = None
     """The code container of a reply, carried on as the SDK's runner does."""
@@ -198,15 +203,25 @@ def _in_container(chosen: JSON, container: str) -> JSON:
     return chosen or container
 
 
-def with_notes(messages: tuple[Message, ...], texts: list[str]) -> tuple[Message, ...]:
+def with_notes(
+    messages: tuple[Message, ...], notes: Sequence[Note]
+) -> tuple[Message, ...]:
     """The conversation with a person's messages at its end.
 
-    After tool results they join the same user message, behind the results, so
-    that the reply they follow is kept and its calls stay answered.
+    After tool results their texts join the same user message, behind the results, so
+    that the reply they follow is kept and its calls stay answered. A message that was
+    given as one stands for itself.
     """
-    if not texts:
-        return messages
-    blocks: list[Block] = [{"type": "text", "text": text} for text in texts]
+    for note in notes:
+        if note.message is None:
+            messages = _with_text(messages, note.text)
+        else:
+            messages = (*messages, note.message)
+    return messages
+
+
+def _with_text(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
+    blocks: list[Block] = [{"type": "text", "text": text}]
     last = messages[-1] if messages else None
     if (
         last is not None

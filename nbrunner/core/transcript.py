@@ -14,8 +14,16 @@ from nbrunner.core.blocks import Block, Value, text_of
 from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Command
 from nbrunner.core.edits import Edit
-from nbrunner.core.events import Display, Failure, Note, Outcome, Source, StoppedBy
+from nbrunner.core.events import (
+    Display,
+    Failure,
+    Outcome,
+    Source,
+    StoppedBy,
+    Verdict,
+)
 from nbrunner.core.history import survey
+from nbrunner.core.note import Note
 from nbrunner.core.request import (
     Request,
     Settings,
@@ -24,9 +32,9 @@ from nbrunner.core.request import (
 )
 from nbrunner.core.usage import Usage
 
-CallStatus: TypeAlias = Literal["proposed", "running"] | Outcome
+CallStatus: TypeAlias = Literal["proposed", "asked", "running"] | Outcome
 RunStatus: TypeAlias = Literal[
-    "ready", "running", "paused", "failed", "held", "finished"
+    "ready", "running", "paused", "failed", "asking", "held", "finished"
 ]
 
 SENT_BACK = ("pause_turn", "compaction")
@@ -42,7 +50,14 @@ class ToolCall(Value):
     Attributes:
         input: The input that Claude proposed.
         executed_input: The input the tool ran with; None where it did not run.
+        digest: Stands for the input while someone is asked about it.
+        verdict: What was decided before it ran; None where nobody had to.
+        decided_by: Who decided: `person`, `code` or `approver`.
+        reason: Why it was rejected.
         result: The `content` of the result block, as Claude reads it.
+        returned: What the result was before someone edited it.
+        is_edited: Whether someone edited the result.
+        reads_as_error: What an edit says of `is_error`; None where none does.
         traceback: The whole traceback of a failed tool, for the person.
         stdout: What the tool printed.
         displays: What the tool displayed: for the person, never sent.
@@ -54,7 +69,14 @@ class ToolCall(Value):
     input: Any
     executed_input: Any = None
     status: CallStatus = "proposed"
+    digest: str | None = None
+    verdict: Verdict | None = None
+    decided_by: str | None = None
+    reason: str | None = None
     result: Any = None
+    returned: Any = None
+    is_edited: bool = False
+    reads_as_error: bool | None = None
     traceback: str | None = None
     stdout: str = ""
     displays: tuple[Display, ...] = ()
@@ -64,12 +86,33 @@ class ToolCall(Value):
     @property
     def is_error(self) -> bool:
         """Whether Claude reads the result as an error."""
-        return self.status in ("error", "invalid", "unknown", "interrupted")
+        if self.reads_as_error is not None:
+            return self.reads_as_error
+        return self.status not in ("proposed", "asked", "running", "ok", "answered")
 
     @property
     def is_answered(self) -> bool:
         """Whether the call has its result."""
-        return self.status not in ("proposed", "running")
+        return self.status not in ("proposed", "asked", "running")
+
+
+class DroppedReply(Value):
+    """A reply that someone dropped to ask for another: kept, and never history."""
+
+    reply: dict[str, Any]
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+class Parent(Value):
+    """Where a branch comes from.
+
+    Attributes:
+        name: The run it was forked from.
+        at: The index of the first iteration that is its own.
+    """
+
+    name: str
+    at: int
 
 
 class Iteration(Value):
@@ -81,11 +124,16 @@ class Iteration(Value):
         notes: The person's messages that went out with it.
         reply: The whole message, as the API sent it; None while it streams.
         blocks: The blocks of the reply as far as they have come.
-        attempts: How often its request was sent.
+        attempts: How often the run sent its request.
+        resent: What the SDK saw each time before it sent a request once more by
+            itself, oldest first.
         failures: The attempts that brought no whole reply, oldest first.
+        dropped: The replies that someone dropped, oldest first.
+        has_failed: Whether its last attempt brought no whole reply.
         marks: Where the cache marks of its request stood, as paths.
         dropped_marks: Cache marks left out of the sent copy, as paths.
         elapsed_s: Seconds from the send to the whole reply.
+        remarks: What else a person ought to know of it, in sentences.
     """
 
     index: int
@@ -95,10 +143,14 @@ class Iteration(Value):
     blocks: tuple[Block, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     attempts: int = 1
+    resent: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
+    dropped: tuple[DroppedReply, ...] = ()
+    has_failed: bool = False
     marks: tuple[str, ...] = ()
     dropped_marks: tuple[str, ...] = ()
     elapsed_s: float | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def injected(self) -> tuple[str, ...]:
@@ -116,14 +168,31 @@ class Iteration(Value):
         return Usage.of(self.reply.get("usage") if self.reply else None)
 
     @property
+    def applied_edits(self) -> tuple[Block, ...]:
+        """What the API cleared of the context before Claude read the request."""
+        managed = (self.reply or {}).get("context_management") or {}
+        return tuple(managed.get("applied_edits") or ())
+
+    @property
+    def attempt(self) -> str:
+        """What stands for its newest attempt: no other one of the run has that name."""
+        return f"{self.index}.{self.attempts}"
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether its request is out, and neither a reply nor a failure came of it."""
+        ended = len(self.failures) + len(self.dropped)
+        return self.reply is None and ended < self.attempts
+
+    @property
     def text(self) -> str:
         """What Claude said in it."""
         return text_of(self.blocks)
 
     @property
-    def has_failed(self) -> bool:
-        """Whether its last attempt brought no whole reply."""
-        return self.reply is None and len(self.failures) == self.attempts
+    def sends(self) -> int:
+        """How often its request went out in all, by the run or the SDK."""
+        return self.attempts + len(self.resent)
 
     def call(self, call_id: str) -> ToolCall | None:
         """The call of that id, if it is one of this reply's."""
@@ -137,12 +206,16 @@ class Transcript(Value):
         settings: What the next request carries besides the conversation.
         matched_by_order: Whether recorded replies answer whatever is asked.
         messages: The conversation of the branch, results included.
+        sent: How many of the messages went out already; they are the past.
+        parent: Where the branch was forked from; None for a run of its own.
+        trusted: The tools that were approved for the rest of the run.
         iterations: One per request and its reply.
         known: What the API's rules ask about the messages, found out once.
         marks: The cache marks that were asked for, oldest first.
         waiting: The person's messages that have not gone out yet.
         asked: Commands that wait for a safe point.
         refused: The reason of the last refusal, until something else happens.
+        paused_for: What made the run pause by itself, in a few words, while it does.
         stopped_by: Why the run ended, or would have if it were not held open; None
             while it goes on.
     """
@@ -157,12 +230,16 @@ class Transcript(Value):
         repr=False,
     )
     iterations: tuple[Iteration, ...] = ()
+    sent: int = 0
+    parent: Parent | None = None
+    trusted: tuple[str, ...] = ()
     status: RunStatus = "ready"
     marks: tuple[Mark, ...] = ()
     container: str | None = None
     waiting: tuple[Note, ...] = ()
     asked: tuple[Command, ...] = ()
     refused: tuple[Edit | Command, str] | None = None
+    paused_for: str | None = None
     stopped_by: StoppedBy | None = None
 
     def __repr__(self) -> str:
@@ -173,8 +250,10 @@ class Transcript(Value):
 
     @property
     def usage(self) -> Usage:
-        """The tokens of all replies together."""
-        return sum((i.usage for i in self.iterations), Usage())
+        """The tokens of all replies of this branch, dropped ones included."""
+        own = self.own_iterations
+        dropped = [Usage.of(d.reply.get("usage")) for i in own for d in i.dropped]
+        return sum([i.usage for i in own] + dropped, Usage())
 
     @property
     def text(self) -> str:
@@ -196,6 +275,22 @@ class Transcript(Value):
             and self.messages[-1]["role"] == "assistant"
         )
 
+    @property
+    def is_due(self) -> bool:
+        """Whether there is anything that Claude has not been asked yet."""
+        if self.waiting or self.is_sent_back:
+            return True
+        if self.last is None or self.last.reply is None:
+            return True
+        # A reply ends the conversation for now; its results do not.
+        is_new_branch = not self.own_iterations
+        return is_new_branch or self.messages[-1]["role"] != "assistant"
+
+    @property
+    def own_iterations(self) -> tuple[Iteration, ...]:
+        """The iterations that are not another branch's."""
+        return self.iterations[self.parent.at if self.parent else 0 :]
+
     def mark_at(self, place: str) -> Mark | None:
         """The cache mark that was asked for at a place."""
         return next((mark for mark in self.marks if mark.place == place), None)
@@ -211,13 +306,37 @@ class Transcript(Value):
         if self.last is not None and not self.is_sent_back:
             why = _CUT_OFF.format(reason=self.last.stop_reason)
             messages = with_open_calls_closed(messages, why)
-        messages = with_notes(messages, [note.text for note in notes])
+        messages = with_notes(messages, notes)
         return Request(
             settings=self.settings,
             messages=messages,
             known=survey(messages, self.known),
             marks=self.marks,
+            sent=self.sent,
             container=self.container,
+        )
+
+    def branch(self, at: int, name: str) -> Transcript:
+        """A new branch: everything before an iteration, and the request it sent.
+
+        Args:
+            at: The index of the iteration that the branch asks anew. The count of
+                iterations is one more, and takes the conversation as it ends.
+            name: What the run that it comes from is called.
+        """
+        start = self.next_request() if at == len(self.iterations) else None
+        request = start or self.iterations[at].request
+        return Transcript(
+            settings=request.settings,
+            source=self.source,
+            matched_by_order=self.matched_by_order,
+            messages=request.messages,
+            known=request.known,
+            iterations=self.iterations[:at],
+            marks=request.marks,
+            container=request.container,
+            parent=Parent(name=name, at=at),
+            trusted=self.trusted,
         )
 
     def find_call(self, call_id: str) -> tuple[Iteration, ToolCall] | None:

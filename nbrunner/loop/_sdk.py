@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -80,11 +81,24 @@ class Exchange:
             max_iterations=1,
         )
         self._stream = stream
-        self._reply: Any = None
+        self._item: Any = None
         self._not_begun: list[Any] = []
+        self.reply: Any = None
+        """The reply as the SDK's message, once it is whole."""
+
+    def send(self) -> Any:
+        """Send the request; returns what the SDK's runner hands out.
+
+        That is a message, or with `stream` a stream of which nothing is read yet.
+
+        Raises:
+            Exception: What the SDK raises, or its transport.
+        """
+        self._item = next(self._runner)
+        return self._item
 
     def read(self, on_part: OnPart) -> Message:
-        """Send the request and read the reply to its end.
+        """Read the rest of the reply, to its end.
 
         Args:
             on_part: Told of each piece while it streams; may raise to break off.
@@ -97,16 +111,17 @@ class Exchange:
             Exception: A broken stream escapes as a bare httpx2 error, and a reply of
                 another shape as almost anything (tests/loop/test_sdk_contract.py).
         """
-        item = next(self._runner)
+        item = self._item
         if self._stream:
             for event in item:
-                if (part := _part_of(event)) is not None:
+                if (part := part_of(event)) is not None:
                     on_part(part)
             item = item.get_final_message()
             if item.stop_reason is None:
                 raise SilentEnd
+        _kept_class(item.__class__)
         message: Message = plain(item)
-        self._reply = item
+        self.reply = item
         self._not_begun = [b for b in item.content if b.type == "tool_use"]
         return message
 
@@ -146,6 +161,17 @@ class Exchange:
         self._runner.close()
 
 
+@lru_cache(maxsize=8)
+def _kept_class(of_a_reply: type) -> type:
+    """The class of a reply, which the cache of this function keeps.
+
+    It is generic: pydantic makes it when it is asked for and holds it weakly. When no
+    reply of it is left, which for us is between two requests, the next one has it made
+    anew, at 25 ms (tests/loop/test_sdk_contract.py).
+    """
+    return of_a_reply
+
+
 def plain(value: Any) -> Any:
     """A value with every SDK model in it as the JSON it came from."""
     if isinstance(value, anthropic.BaseModel):
@@ -155,6 +181,16 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return value
+
+
+def message_of(reply: Mapping[str, Any]) -> Any:
+    """A reply as the SDK's message, for those who read it as one."""
+    kind = anthropic.types.beta.BetaMessage
+    try:
+        return kind.model_validate(reply)
+    except ValueError:
+        # A block that this version of the SDK does not know.
+        return kind.model_construct(**reply)
 
 
 def checked_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -289,7 +325,7 @@ def _code(error: anthropic.APIStatusError) -> str:
     return "inside the stream" if in_stream else str(error.status_code)
 
 
-def _part_of(event: Any) -> Part | None:
+def part_of(event: Any) -> Part | None:
     """The piece of the reply that a stream event brings, if it brings one."""
     if event.type == "content_block_start":
         return Part(event.index, "started", plain(event.content_block))

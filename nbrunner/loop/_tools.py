@@ -8,14 +8,17 @@ SDK logs no second traceback, and the person's traceback goes into the event ins
 from __future__ import annotations
 
 import contextlib
+import copy
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import anyio
 from anthropic.lib.tools import BetaBuiltinFunctionTool, ToolError
 
+from nbrunner.core.approval import rejection
 from nbrunner.core.blocks import well_formed
 from nbrunner.core.closing import INTERRUPTED, NOT_RUN
+from nbrunner.core.commands import Answer, Approve, Reject
 from nbrunner.core.events import (
     CallDisplayed,
     CallFinished,
@@ -37,6 +40,7 @@ from nbrunner.loop._kinds import (
 from nbrunner.loop._sdk import plain
 from nbrunner.loop._toolsets import ToolsetGate
 from nbrunner.loop.exits import Left, NotBegun
+from nbrunner.loop.failed_calls import FailedCalls, log_failure
 from nbrunner.loop.invalid_input import (
     rejected_input,
     validation_sentence,
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nbrunner.core.blocks import Block
+    from nbrunner.core.commands import Decision
     from nbrunner.loop.displays import Catcher
     from nbrunner.loop.places import Place, Places
     from nbrunner.loop.side_by_side import SideBySide
@@ -72,14 +77,17 @@ class Desk(Protocol):
     caught_displays: Catcher
     places: Places
     ahead: SideBySide
+    failed_calls: FailedCalls
 
     def write(self, event: Event) -> object: ...
 
     def call_id(self, call_input: object) -> str: ...
 
+    def decision(self, call_id: str) -> Decision | None: ...
+
     def must_stop(self) -> bool: ...
 
-    def stop_now(self) -> None: ...
+    def stop_now(self, because: BaseException | None = None) -> None: ...
 
 
 class Result(NamedTuple):
@@ -108,25 +116,34 @@ class Gate(BetaBuiltinFunctionTool):
         """Give the result of the call that this input belongs to."""
         call_id, ahead = self._desk.call_id(input), self._desk.ahead
         begun = call_id in ahead
-        result = ahead.result(call_id) if begun else self.answer(call_id, input)
-        if result.outcome != "ok":
+        answer = ahead.result(call_id) if begun else self.answer(call_id, input)
+        result, is_error = answer
+        if is_error:
             raise ToolError(result.content)
         return result.content
 
-    def answer(self, call_id: str, input: object) -> Result:  # noqa: A002 - as above
-        """Run the tool for a call."""
+    def answer(self, call_id: str, input: object) -> tuple[Result, bool]:  # noqa: A002 - as above
+        """Run the tool for a call; also whether Claude is told of an error."""
         desk = self._desk
         elapsed_s: float | None = None
         place: dict[str, Any] = {"iteration": desk.iteration, "call_id": call_id}
-        if desk.must_stop():
+        decision = desk.decision(call_id)
+        if isinstance(decision, Reject):
+            result = Result("rejected", well_formed(rejection(decision.reason)))
+        elif isinstance(decision, Answer):
+            result = Result("answered", decision.content)
+        elif desk.must_stop():
             result = Result("interrupted", NOT_RUN)
         else:
+            if isinstance(decision, Approve) and decision.is_modified:
+                input = decision.input  # noqa: A001 - the SDK names it so
             desk.write(CallStarted(**place, executed_input=plain(input)))
             started = time.perf_counter()
             result = self._result_of(input, place)
             elapsed_s = time.perf_counter() - started
         desk.write(CallFinished(**place, **result._asdict(), elapsed_s=elapsed_s))
-        return result
+        is_error = isinstance(decision, Answer) and decision.is_error
+        return result, is_error or result.outcome not in ("ok", "answered")
 
     def _result_of(self, call_input: object, place: dict[str, Any]) -> Result:
         """Run the tool; whatever it does becomes a result."""
@@ -144,13 +161,15 @@ class Gate(BetaBuiltinFunctionTool):
             with caught_prints(printed), self._desk.caught_displays(displayed):
                 content, remark = self._made(call_input)
         except Exception as error:  # noqa: BLE001 - told to Claude and to the person
+            self._report(place["call_id"], error)
             return self._failed(error)
         except NotBegun:
             return Result("interrupted", NOT_RUN)
         except BaseException as error:  # noqa: BLE001 - the same
+            self._report(place["call_id"], error)
             # Past the SDK's own `except Exception` it would end the loop with the
             # call unanswered, and no later request would be accepted.
-            self._desk.stop_now()
+            self._desk.stop_now(error)
             return self._interrupted(error)
         return Result("ok", content, remark=remark)
 
@@ -191,6 +210,11 @@ class Gate(BetaBuiltinFunctionTool):
             return sdk_content_of_return(error.content, self.name)
         return content_of_error(error.content, self.name)
 
+    def _report(self, call_id: str, error: BaseException) -> None:
+        self._desk.failed_calls.note(call_id, error)
+        is_answer = isinstance(error, ToolError)
+        log_failure(self.name, call_id, error, is_answer=is_answer)
+
     def _failed(self, error: Exception) -> Result:
         if (invalid := rejected_input(error)) is not None:
             trace = validation_trace(invalid, self.tool)
@@ -222,9 +246,11 @@ def _sdk_error_text(error: BaseException) -> str:
 class MissingTool(Gate):
     """Answers a call of a name that no tool has, and names those that it may mean."""
 
-    def __init__(self, name: str, tools: ToolBox, desk: Desk) -> None:
+    def __init__(
+        self, name: str, tools: ToolBox, desk: Desk, sent: Iterable[Block]
+    ) -> None:
         super().__init__(None, desk)
-        self._name, self._tools = name, tools
+        self._name, self._tools, self._sent = name, tools, tuple(sent)
 
     @property
     def name(self) -> str:
@@ -250,9 +276,9 @@ class MissingTool(Gate):
     def _sentence(self) -> str:
         if self._desk.sdk_texts:
             return f"Error: Tool '{self._name}' not found"
-        names = sorted(self._tools.names)
+        names = sorted(self._tools.names_in(self._sent))
         at_hand = f"Available tools: {', '.join(names) or 'none'}."
-        if self._name in self._tools.declared:
+        if any(tool.get("name") == self._name for tool in self._sent):
             return f"{self._name!r} is declared, but nothing runs it here. {at_hand}"
         near = close_matches(self._name, names)
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
@@ -260,45 +286,63 @@ class MissingTool(Gate):
 
 
 class ToolBox:
-    """The tools of a run: what is sent of them, and what runs.
+    """The tools that a run can run, whatever of them a request offers.
 
     Raises:
         NotATool: Something in `tools` is neither a tool object nor a definition.
     """
 
     def __init__(self, tools: Iterable[Any]) -> None:
-        self._tools = [checked_tool(tool) for tool in tools]
+        self._tools: dict[str, Any] = {}
+        self.definitions = self.learn(tools)
+        """The definitions of the tools that the run began with, in the order given."""
 
-    @property
-    def definitions(self) -> tuple[Block, ...]:
-        """The tool definitions, in the order given."""
-        return tuple(
-            plain(tool if isinstance(tool, dict) else tool.to_dict())
-            for tool in self._tools
-        )
+    def learn(self, tools: Iterable[Any]) -> tuple[Block, ...]:
+        """Keep tool objects, so that they run; returns their definitions.
 
-    @property
-    def declared(self) -> set[str]:
-        """The names in the definitions, of tools that run here or do not."""
-        return {tool["name"] for tool in self.definitions if "name" in tool}
+        A tool takes the place of the one that had its name.
+        """
+        checked = [checked_tool(tool) for tool in tools]
+        self._tools |= {_name_of(t): t for t in checked if not isinstance(t, dict)}
+        return tuple(plain(t if isinstance(t, dict) else t.to_dict()) for t in checked)
 
-    @property
-    def names(self) -> set[str]:
-        """The names of the tools that run here."""
-        return {tool.name for tool in self._tools if is_function_tool(tool)}
+    def copy(self) -> ToolBox:
+        """A box with the same tools; what it learns, this one does not."""
+        box = copy.copy(self)
+        box._tools = dict(self._tools)  # noqa: SLF001 - its own class
+        return box
 
-    @property
-    def answered(self) -> set[str]:
+    def names_in(self, sent: Iterable[Block]) -> set[str]:
+        """The names among those definitions of the tools that run here."""
+        return {t.name for t in self._offered(sent) if is_function_tool(t)}
+
+    def answered_in(self, sent: Iterable[Block]) -> set[str]:
         """The names that the SDK's runner answers itself, toolsets included."""
-        toolsets = {tool.toolset_name for tool in self._tools if is_toolset(tool)}
-        return self.names | toolsets
+        return {_name_of(tool) for tool in self._offered(sent)}
 
-    def gated(self, desk: Desk) -> list[Any]:
-        """The tools to run, each behind its gate."""
+    def gated(self, desk: Desk, sent: Iterable[Block]) -> list[Any]:
+        """The tools to run for a request that offers those, each behind its gate."""
 
         def gate(tool: Any) -> Any:
             if is_toolset(tool):
                 return ToolsetGate(tool, lambda member: Gate(member, desk).call)
             return Gate(tool, desk)
 
-        return [gate(tool) for tool in self._tools if not isinstance(tool, dict)]
+        return [gate(tool) for tool in self._offered(sent)]
+
+    def _offered(self, sent: Iterable[Block]) -> list[Any]:
+        definitions = list(sent)
+        names = {definition.get("name") for definition in definitions}
+        return [
+            tool
+            for name, tool in self._tools.items()
+            if (
+                name in names
+                if is_function_tool(tool)
+                else plain(tool.to_dict()) in definitions
+            )
+        ]
+
+
+def _name_of(tool: Any) -> str:
+    return str(tool.toolset_name if is_toolset(tool) else tool.name)

@@ -8,8 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from nbrunner.core.commands import By, Command, Pause, Resume, Retry, Step, Stop, Submit
-from nbrunner.core.edits import apply
+from nbrunner.core.apply import apply
+from nbrunner.core.closing import awaits_results
+from nbrunner.core.commands import (
+    Answer,
+    By,
+    Command,
+    Decision,
+    Pause,
+    Resume,
+    Retry,
+    Step,
+    Stop,
+    Submit,
+)
+from nbrunner.core.edits import EditResult
 from nbrunner.core.events import (
     CommandRefused,
     EditApplied,
@@ -18,9 +31,14 @@ from nbrunner.core.events import (
     Resumed,
 )
 from nbrunner.errors import EditRefused as EditRefusal
+from nbrunner.loop.decisions import Decisions
 from nbrunner.loop.exits import StopAsked
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nbrunner.core.blocks import Block
+    from nbrunner.core.transcript import Iteration, Transcript
     from nbrunner.loop.inbox import Inbox
     from nbrunner.loop.ledger import Pen
 
@@ -30,12 +48,19 @@ class Controls:
 
     Attributes:
         stopping: Whether the run is to end at its next safe point.
+        dropping: Whether the reply in hand is to be dropped, to ask for another.
+        dropped_by: Who asked for that.
         is_paused: Whether it is to wait there.
+        decisions: What was decided about the calls in hand.
     """
 
     def __init__(self, inbox: Inbox, pen: Pen) -> None:
-        self.stopping = self.is_paused = False
+        self.stopping = self.dropping = self.is_paused = False
+        self.dropped_by: By = "code"
+        self.decisions = Decisions(pen)
         self._stepping = False
+        self._early: list[tuple[Submit, By]] = []
+        self._reason: str | None = None
         self._inbox, self._pen = inbox, pen
 
     def listen(self) -> None:
@@ -51,6 +76,7 @@ class Controls:
             StopAsked: Someone asked the run to stop.
         """
         self.listen()
+        self._edit_what_was_early()
         if self.stopping:
             raise StopAsked
         if self.is_paused:
@@ -63,13 +89,19 @@ class Controls:
             StopAsked: Someone asked the run to stop.
         """
         self.is_paused = True
-        self._pen.write(Halted(why=why))
+        reason, self._reason = self._reason, None
+        self._pen.write(Halted(why=why, reason=reason))
         while self.is_paused:
             self._inbox.wait(unless=lambda: self._pen.is_taken)
             self.listen()
             if self.stopping:
                 raise StopAsked
         self._pen.write(Resumed())
+
+    def break_for(self, reason: str) -> None:
+        """Pause at the next safe point, for a reason that is shown."""
+        self.listen()  # a "go on" from before this happened is not about it
+        self.is_paused, self._reason = True, reason
 
     def hold(self) -> None:
         """Wait at the end of a run until a message or `resume()` takes it further.
@@ -90,6 +122,28 @@ class Controls:
                 raise StopAsked
         self._pen.write(Resumed())
 
+    def answer_by_hand(self, iteration: Iteration, given: Mapping[str, Block]) -> None:
+        """Keep results that code made, for the gates of their calls."""
+        for call_id, block in given.items():
+            answer = Answer(
+                call_id=call_id,
+                content=block.get("content"),
+                is_error=bool(block.get("is_error")),
+            )
+            self.decisions.make(iteration, answer, "code")
+
+    def wait_for_decision(self, call_id: str) -> Decision | None:
+        """What was decided about a call that a person is asked about.
+
+        None where the run is to stop, or to drop the reply, before anyone decided.
+        """
+        while True:
+            self.listen()
+            made = self.decisions.of(call_id)
+            if made is not None or self.stopping or self.dropping:
+                return made
+            self._inbox.wait(unless=lambda: self._pen.is_taken)
+
     def step_done(self) -> None:
         """An iteration is over: halt before the next, if one step was asked for."""
         if self._stepping:
@@ -100,6 +154,8 @@ class Controls:
         for command, by in self._inbox.take():
             if isinstance(command, Submit):
                 self._edit(command, by)
+        for command, _ in self._early:
+            self._pen.write(EditRefused(edit=command.edit, reason=NO_RESULT_YET))
 
     def wake(self) -> None:
         """End a wait whose driver has been left."""
@@ -112,33 +168,66 @@ class Controls:
             case Resume():
                 self.is_paused = self._stepping = False
             case Retry():
-                self._retry(command)
+                self._retry(command, by)
             case Step():
                 self.is_paused, self._stepping = False, True
             case Stop():
                 self.stopping = True
             case Submit():
                 self._edit(command, by)
+            case Decision():
+                self.decisions.obey(command, by)
             case _:
                 # A message waits in the transcript, where it can be withdrawn.
                 return
 
-    def _retry(self, command: Retry) -> None:
-        last = self._pen.transcript.last
-        if last is None or not last.has_failed:
-            self._pen.write(CommandRefused(command=command, reason=NOTHING_FAILED))
+    def _retry(self, command: Retry, by: By) -> None:
+        transcript = self._pen.transcript
+        if (reason := why_not_again(transcript, command.attempt)) is not None:
+            self._pen.write(CommandRefused(command=command, reason=reason))
             return
+        assert transcript.last is not None  # noqa: S101 - there is something to retry
+        # A failed request is sent again anyway, once the run goes on.
+        self.dropping, self.dropped_by = not transcript.last.has_failed, by
         self.is_paused = False
 
+    def _edit_what_was_early(self) -> None:
+        early, self._early = self._early, []
+        for command, by in early:
+            self._edit(command, by)
+
     def _edit(self, command: Submit, by: By) -> None:
+        if self._is_early(command):
+            self._early.append((command, by))
+            return
         # Calls that still run have their place in it: theirs can be marked already.
         request = self._pen.transcript.next_request()
         try:
-            edited = apply(request, command.edit, by=by)
+            apply(request, command.edit, by=by)
         except EditRefusal as error:
             self._pen.write(EditRefused(edit=command.edit, reason=str(error)))
         else:
-            self._pen.write(EditApplied(edit=command.edit, by=by, marks=edited.marks))
+            self._pen.write(EditApplied(edit=command.edit, by=by))
+
+    def _is_early(self, command: Submit) -> bool:
+        """Whether the message that an edit changes is still in the making."""
+        is_of_result = isinstance(command.edit, EditResult)
+        return is_of_result and awaits_results(self._pen.transcript)
 
 
-NOTHING_FAILED = "Nothing failed: only a failed request can be retried."
+def why_not_again(transcript: Transcript, attempt: str | None) -> str | None:
+    """Why nothing can be asked again; None if there is a reply or a failure.
+
+    Args:
+        transcript: The run as it stands.
+        attempt: Which attempt is meant; None is the newest.
+    """
+    if not transcript.own_iterations:
+        return NOTHING_TO_RETRY
+    is_newest = attempt in (None, transcript.own_iterations[-1].attempt)
+    return None if is_newest else ASKED_AGAIN_ALREADY
+
+
+NO_RESULT_YET = "The run ended before the result was there: edit it once more."
+ASKED_AGAIN_ALREADY = "The run has moved on: that reply is not the newest any more."
+NOTHING_TO_RETRY = "Nothing has been asked yet: there is no reply to ask for again."

@@ -8,25 +8,30 @@ conversation back from there: the transcript is the only state a run has.
 from __future__ import annotations
 
 import contextlib
+import json
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from nbrunner.core.closing import closing_events, stopped_failure
+from nbrunner.core.approval import ProposedCall, Ruling
+from nbrunner.core.closing import closing_events, dropped_failure, stopped_failure
 from nbrunner.core.events import (
     BlockGrew,
     BlockStarted,
     Event,
     Failure,
     IterationStarted,
+    Remarked,
+    ReplyDropped,
     ReplyFinished,
     RequestFailed,
+    RequestResent,
     ResultsFinished,
     RunFinished,
     RunHeld,
     RunStarted,
     Source,
 )
-from nbrunner.core.transcript import SENT_BACK
 from nbrunner.core.validity import check
 from nbrunner.errors import InvalidHistory
 from nbrunner.loop._sdk import Exchange, Part, failure_of
@@ -34,16 +39,28 @@ from nbrunner.loop._tools import MissingTool, ToolBox
 from nbrunner.loop.controls import Controls
 from nbrunner.loop.displays import Catcher, nothing_caught
 from nbrunner.loop.exits import Left, StopAsked
+from nbrunner.loop.failed_calls import FailedCalls, failure_words
 from nbrunner.loop.ledger import Ledger, Pen
+from nbrunner.loop.resends import Resends
 from nbrunner.loop.side_by_side import SideBySide, begun_together
 
 if TYPE_CHECKING:
-    from nbrunner.core.blocks import Message
+    from collections.abc import Iterator, Mapping
+
+    from nbrunner.core.blocks import Block, Message
+    from nbrunner.core.commands import Decision
     from nbrunner.core.request import Fitted
-    from nbrunner.core.transcript import Iteration, Transcript
+    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
     from nbrunner.loop.inbox import Inbox
     from nbrunner.loop.places import Places
     from nbrunner.loop.tracebacks import FrameName
+
+
+Approver: TypeAlias = Callable[[ProposedCall], Ruling]
+
+NOBODY_THERE = "Nobody is there to ask."
+ErrorBreak: TypeAlias = Literal["pause", "tell"]
+"""What to do when a call failed: pause, or only say so where nobody is there."""
 
 
 class Driver:
@@ -51,6 +68,7 @@ class Driver:
 
     Attributes:
         iteration: The index of the iteration in hand, from 0.
+        broken_by: What a tool raised that ended the loop: an interrupt, say.
     """
 
     def __init__(  # noqa: PLR0913 - the composition root of a loop
@@ -65,28 +83,38 @@ class Driver:
         max_iterations: int | None,
         hold: bool,
         hold_on_failure: bool,
+        error_break: ErrorBreak | None,
         sdk_texts: bool,
         frame_name: FrameName,
         places: Places,
         parallel_calls: bool = False,
+        failed_calls: FailedCalls,
         caught_displays: Catcher = nothing_caught,
+        approver: Approver | None = None,
+        someone_answers: Callable[[], bool] = lambda: True,
     ) -> None:
         self.iteration = 0
+        self.failed_calls = failed_calls
         self.sdk_texts = sdk_texts
         self.frame_name = frame_name
         self.caught_displays = caught_displays
         self.places = places
         self.ahead = SideBySide({})
+        self._gates: list[Any] = []
         self._parallel_calls = parallel_calls
         self._pen = Pen(ledger)
         self._controls = Controls(inbox, self._pen)
-        self._client, self._tools = client, tools
+        self._client = client.with_middleware(Resends(self._on_resent))
+        self._tools = tools
         self._source: Source = source
         self._stream, self._max_iterations = stream, max_iterations
         self._hold, self._hold_on_failure = hold, hold_on_failure
+        self._approver, self._someone_answers = approver, someone_answers
+        self._error_break = error_break
         self._exchange: Exchange | None = None
         self._started = 0
-        self._gates = tools.gated(self)
+        self._sent_at = 0.0
+        self.broken_by: BaseException | None = None
 
     # -- the loop ------------------------------------------------------------
 
@@ -97,16 +125,17 @@ class Driver:
     def drive(self) -> None:
         """Run to the next end: Claude is done, a limit, a person, an error."""
         try:
-            while not self._has_ended():
+            self.settle()
+            while not self.has_ended():
                 self._iterate()
                 self._controls.step_done()
-                if self._iteration.has_failed and not self._may_go_on():
-                    self._finish("error")
+                if self._waits_after_failure() and not self._may_go_on():
+                    self.finish("error")
                     return
         except StopAsked:
             # Between the two someone may have left the run already.
             with contextlib.suppress(Left):
-                self._finish("person")
+                self.finish("person")
         except Left:
             return
         except Exception:
@@ -114,6 +143,17 @@ class Driver:
             raise
         except BaseException:  # noqa: BLE001 - a toolset was interrupted
             self.leave()
+        finally:
+            self._let_go()
+
+    def _iterate(self) -> None:
+        try:
+            self.send()
+            self.settle()
+        except Exception:
+            # A failed request is told, and waits for a person; all else is a bug.
+            if not self._iteration.has_failed:
+                raise
 
     def leave(self, stopped_by: str = "person") -> None:
         """Close what is open, and end: now, and from any thread.
@@ -132,26 +172,49 @@ class Driver:
         self._controls.wake()
         self.places.leave()
 
-    def _finish(self, stopped_by: str) -> None:
+    def suspend(self, stopped_by: str) -> None:
+        """End for now, with what is in hand: `begin()` goes on from there."""
+        self._pen.write(RunFinished(stopped_by=stopped_by))
+
+    def listen(self) -> None:
+        """Obey what was asked, without waiting for a safe point."""
+        self._controls.listen()
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the run has ended for good, for this driver."""
+        return self._pen.is_taken
+
+    def step_done(self) -> None:
+        """An iteration is over: halt before the next, if one step was asked for."""
+        self._controls.step_done()
+
+    def finish(self, stopped_by: str) -> None:
+        """End the run, with nothing in hand."""
         with self._pen.held():
             self._controls.close()
             self._pen.take(lambda: [RunFinished(stopped_by=stopped_by)])
 
-    def _has_ended(self) -> bool:
-        """Wait while paused; end the run if there is nothing more to do."""
+    def has_ended(self) -> bool:
+        """Wait while paused; end the run if there is nothing more to do.
+
+        Raises:
+            StopAsked: Someone asked the run to stop.
+        """
         while True:
             self._controls.safe_point()
+            self._drop_if_asked()
             # One act: a message is either seen here, or asked of a run that has ended.
             with self._pen.held():
                 reason = self._reason_to_end(self._transcript)
                 if reason is None:
                     return False
                 if not self._hold:
-                    self._finish(reason)
+                    self.finish(reason)
                     return True
                 self._pen.write(RunHeld(stopped_by=reason))
             if not self._is_taken_further():
-                self._finish(reason)
+                self.finish(reason)
                 return True
 
     def _is_taken_further(self) -> bool:
@@ -165,37 +228,122 @@ class Driver:
 
     def _reason_to_end(self, transcript: Transcript) -> str | None:
         last = transcript.last
-        if last is not None and last.reply is not None:
-            reason = last.stop_reason
-            calls_answered = reason == "tool_use" and bool(last.tool_calls)
-            goes_on = calls_answered or reason in SENT_BACK
-            if not goes_on and not transcript.waiting:
-                return reason or "end_turn"
+        if last is not None and not transcript.is_due:
+            return last.stop_reason or "end_turn"
         retries = last is not None and last.reply is None
         limit = self._max_iterations
         if limit is not None and self._started >= limit and not retries:
             return "max_iterations"
         return None
 
-    def _iterate(self) -> None:
+    # -- one iteration -------------------------------------------------------
+
+    @property
+    def in_hand(self) -> Exchange | None:
+        """The exchange whose reply is not settled yet."""
+        return self._exchange
+
+    def send(self) -> Any:
+        """Send the next request, or the last again.
+
+        Returns:
+            What the SDK's runner hands out: a message, or a stream not read yet.
+
+        Raises:
+            Exception: What became of it otherwise; it is told, and the request can be
+                sent again.
+        """
         fitted = self._begin_iteration()
-        try:
+        with self.telling_of_failure():
             check(fitted.body, self.iteration, fitted.known)
-            reply = self._read(fitted.body)
-        except InvalidHistory as error:
-            advice = "Mend the conversation; nothing was sent."
-            self._fail(Failure(kind="history", message=str(error), advice=advice))
-        except Exception as error:  # noqa: BLE001 - told as the failure it is
-            self._fail(failure_of(error, self._iteration.blocks))
-        except StopAsked:
-            self._fail(stopped_failure(self._iteration))
-            raise
-        else:
-            if reply.get("stop_reason") == "tool_use":
-                self._answer_calls()
-        finally:
-            if self._exchange is not None:
-                self._exchange.close()
+            gates = self._tools.gated(self, fitted.body.get("tools", ()))
+            self._gates = gates
+            exchange = Exchange(self._client, fitted.body, gates, stream=self._stream)
+            self._exchange = exchange
+            self._sent_at = time.perf_counter()
+            return exchange.send()
+
+    def read(self) -> None:
+        """Read what is left of the reply in hand.
+
+        Raises:
+            Exception: The reply broke off; it is told, and can be asked for again.
+        """
+        exchange = self._exchange
+        if exchange is None or exchange.reply is not None:
+            return
+        with self.telling_of_failure():
+            message = exchange.read(self.note_part)
+            elapsed_s = time.perf_counter() - self._sent_at
+            self._pen.write(
+                ReplyFinished(
+                    iteration=self.iteration, message=message, elapsed_s=elapsed_s
+                )
+            )
+
+    def answer(self, by_hand: Mapping[str, Block] | None = None) -> Message | None:
+        """Run the calls of the reply in hand, once; None if it asks for none.
+
+        Args:
+            by_hand: Results that were made elsewhere, by call id: their tools do not
+                run.
+
+        Returns:
+            The user message with the results, not part of the conversation yet.
+        """
+        self.read()
+        exchange, iteration = self._exchange, self._iteration
+        asks = iteration.stop_reason == "tool_use" and iteration.tool_calls
+        if exchange is None or not asks:
+            return None
+        self._controls.answer_by_hand(iteration, by_hand or {})
+        sent = iteration.request.settings.tools
+        self._ask_about_calls(iteration, self._tools.names_in(sent))
+        # The user's own loop runs this in the user's thread, on the notebook's loop.
+        with self.places.loops.blocked():
+            calls = exchange.calls if self._parallel_calls else ()
+            self.ahead = begun_together(self._gates, calls)
+            message = exchange.answer_calls(
+                lambda name: MissingTool(name, self._tools, self, sent),
+                self._tools.answered_in(sent),
+            )
+        self._controls.decisions.forget()
+        return message
+
+    def settle(self, results: Message | None = None) -> None:
+        """Be done with the reply in hand: run its calls, and keep their results.
+
+        Args:
+            results: The user message with the results, where there is one already.
+        """
+        if self._exchange is None:
+            return
+        self.read()
+        self._controls.listen()
+        drops = self._controls.dropping
+        message = None if drops else results or self.answer()
+        if self._controls.dropping:
+            self._drop_if_asked()
+        elif message is not None:
+            self._pen.write(ResultsFinished(iteration=self.iteration, message=message))
+            self._break_on_error()
+        self._let_go()
+
+    def _drop_if_asked(self) -> None:
+        """Drop the newest reply, if someone asked for another in its place."""
+        if not self._controls.dropping:
+            return
+        self._controls.dropping = False
+        self._let_go()
+        last = self._transcript.last
+        if last is not None and last.reply is not None:
+            by = self._controls.dropped_by
+            self._pen.write(ReplyDropped(iteration=last.index, by=by))
+
+    def _let_go(self) -> None:
+        if self._exchange is not None:
+            self._exchange.close()
+            self._exchange = None
 
     def _begin_iteration(self) -> Fitted:
         """Write that the next request goes out, or the last again; what it is."""
@@ -215,19 +363,17 @@ class Driver:
             )
         return fitted
 
-    def _read(self, body: dict[str, Any]) -> Message:
-        started = time.perf_counter()
-        self._exchange = Exchange(self._client, body, self._gates, stream=self._stream)
-        message = self._exchange.read(self._on_part)
-        elapsed_s = time.perf_counter() - started
-        self._pen.write(
-            ReplyFinished(
-                iteration=self.iteration, message=message, elapsed_s=elapsed_s
-            )
-        )
-        return message
+    def _on_resent(self, seen: str) -> None:
+        if self.must_stop():
+            raise StopAsked
+        self._pen.write(RequestResent(iteration=self.iteration, seen=seen))
 
-    def _on_part(self, part: Part) -> None:
+    def note_part(self, part: Part) -> None:
+        """Tell of a piece of the reply.
+
+        Raises:
+            StopAsked: Someone asked the run to stop, or to ask again.
+        """
         if self.must_stop():
             raise StopAsked
         place = {"iteration": self.iteration, "block": part.block}
@@ -236,24 +382,72 @@ class Driver:
         elif part.value:
             self._pen.write(BlockGrew(**place, part=part.kind, text=part.value))
 
-    def _answer_calls(self) -> None:
-        if not self._iteration.tool_calls:
+    def _ask_about_calls(self, iteration: Iteration, runnable: set[str]) -> None:
+        """Let the approver rule on each call that a tool would run."""
+        if self._approver is None:
             return
-        exchange = self._exchange
-        assert exchange is not None  # noqa: S101 - a reply was read from it
-        # The user's own loop runs this in the user's thread, on the notebook's loop.
-        with self.places.loops.blocked():
-            calls = exchange.calls if self._parallel_calls else ()
-            self.ahead = begun_together(self._gates, calls)
-            message = exchange.answer_calls(
-                lambda name: MissingTool(name, self._tools, self), self._tools.answered
-            )
-        self._pen.write(ResultsFinished(iteration=self.iteration, message=message))
+        for call in iteration.tool_calls:
+            if call.name not in runnable or self._controls.decisions.of(call.id):
+                continue
+            ruling = self._ruling(call)
+            if ruling.says == "stop":
+                self.stop_now()
+                return
+            self._controls.decisions.rule(iteration, call, ruling)
+
+    def _ruling(self, call: ToolCall) -> Ruling:
+        proposed = ProposedCall(
+            id=call.id, name=call.name, input=json.loads(json.dumps(call.input))
+        )
+        if call.name in self._transcript.trusted or self._approver is None:
+            return proposed.approve()
+        try:
+            ruling = self._approver(proposed)
+        except Exception as error:  # noqa: BLE001 - told to Claude and to the person
+            return proposed.reject(f"The approver failed: {error!r}.")
+        if ruling.says == "ask" and not self._someone_answers():
+            return proposed.reject(NOBODY_THERE)
+        return ruling
 
     # -- failing -------------------------------------------------------------
 
+    @contextlib.contextmanager
+    def telling_of_failure(self) -> Iterator[None]:
+        """Tell of what breaks the request in hand; it stays to be sent again."""
+        try:
+            yield
+        except InvalidHistory as error:
+            advice = "Mend the conversation; nothing was sent."
+            self._fail(Failure(kind="history", message=str(error), advice=advice))
+            raise
+        except Exception as error:
+            self._fail(failure_of(error, self._iteration.blocks))
+            raise
+        except StopAsked:
+            if not self._controls.dropping:
+                self._fail(stopped_failure(self._iteration))
+                raise
+            self._controls.dropping = False
+            self._fail(dropped_failure(self._iteration))
+
+    def _break_on_error(self) -> None:
+        """Pause before the results go out, if a call failed and that was asked for."""
+        reason = failure_words(self._iteration)
+        if reason is None or self._error_break is None:
+            return
+        if self._error_break == "pause":
+            self._controls.break_for(reason)
+            return
+        remark = f"{reason}; the run did not pause, since nobody is here to look."
+        self._pen.write(Remarked(iteration=self.iteration, remark=remark))
+
     def _fail(self, failure: Failure) -> None:
+        self._let_go()
         self._pen.write(RequestFailed(iteration=self.iteration, failure=failure))
+
+    def _waits_after_failure(self) -> bool:
+        iteration = self._iteration
+        return iteration.has_failed and iteration.failures[-1].kind != "dropped"
 
     def _may_go_on(self) -> bool:
         """After a failure: wait for a person, where one is there and it can help."""
@@ -277,13 +471,25 @@ class Driver:
         assert self._exchange is not None  # noqa: S101 - its reply made the call
         return self._exchange.call_id(call_input)
 
+    def decision(self, call_id: str) -> Decision | None:
+        """What was decided about a call; waits while a person is asked."""
+        call = self._iteration.call(call_id)
+        if call is not None and call.status == "asked":
+            return self._controls.wait_for_decision(call_id)
+        return self._controls.decisions.of(call_id)
+
     def must_stop(self) -> bool:
         """Whether what has not begun is to be left out."""
         self._controls.listen()
-        return self._controls.stopping
+        return self._controls.stopping or self._controls.dropping
 
-    def stop_now(self) -> None:
-        """Stop after the call in hand: a tool was interrupted."""
+    def stop_now(self, because: BaseException | None = None) -> None:
+        """Stop after the call in hand: a tool was interrupted, or the approver said so.
+
+        Args:
+            because: What a tool raised that no loop goes on after.
+        """
+        self.broken_by = because
         self._controls.stopping = True
 
     @property

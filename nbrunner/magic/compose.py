@@ -6,12 +6,14 @@ import builtins
 from typing import TYPE_CHECKING, Any
 
 from nbrunner import replay
+from nbrunner.core.apply import apply
+from nbrunner.core.edits import ToggleCache
 from nbrunner.errors import UnknownName, UnknownTool, UsageError
 from nbrunner.magic.line import USAGE, Line
 from nbrunner.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 RUN_NAME = "_run"
 """The variable that always holds the last run."""
@@ -47,7 +49,7 @@ def compose(
         "system": _system(line, variables),
     }
     given = {key: value for key, value in options.items() if value is not None}
-    return Run(
+    run = Run(
         **{**defaults, **_params(line, variables), **given},
         name=line.name or RUN_NAME,
         client=_client(line, variables),
@@ -55,6 +57,21 @@ def compose(
         main_thread=_main_thread(line, variables),
         messages=body.removesuffix("\n"),
     )
+    _mark(run, line.cache)
+    return run
+
+
+def _mark(run: Run, places: Sequence[str]) -> None:
+    """Ask for cache marks, which the loop sets before its first request.
+
+    Raises:
+        EditRefused: One cannot be set: told now, since the loop would only show it.
+    """
+    request = run.transcript.next_request()
+    for place in places:
+        edit = ToggleCache(place)
+        request = apply(request, edit, by="code")
+        run.submit(edit)
 
 
 def _tool(name: str, variables: Mapping[str, Any]) -> list[Any]:

@@ -8,6 +8,7 @@ import shlex
 from dataclasses import dataclass
 from typing import NoReturn
 
+from nbrunner.core.caching import block_address
 from nbrunner.errors import UsageError, close_matches
 
 USAGE = """\
@@ -19,6 +20,10 @@ For example:
     What's the weather in Paris? Also, what's 15 + 27?
 
 %%toolrun --help lists the options."""
+
+
+CACHE_PLACES = ("system", "tools", "results", "request")
+"""Where `--cache` sets marks; `results` are the newest ones, request by request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +42,10 @@ class Line:
     record: str | None
     client: str | None
     params: str | None
+    cache: tuple[str, ...]
     step: bool
     hold: bool
+    break_on_error: bool
     detach: bool
 
 
@@ -93,7 +100,19 @@ def _parser() -> _Parser:
         help="variable with an Anthropic client or with replies to play",
     )
     add("--params", metavar="VARIABLE", help="variable with a dict of more parameters")
+    add(
+        "--cache",
+        action="append",
+        default=[],
+        metavar="PLACE,PLACE",
+        help=f"cache marks from the start: {', '.join(CACHE_PLACES)}",
+    )
     add("--step", action="store_true", help="halt before each request")
+    add(
+        "--break-on-error",
+        action="store_true",
+        help="pause when a tool call failed, before Claude reads of it",
+    )
     add(
         "--hold",
         action="store_true",
@@ -106,6 +125,11 @@ def _parser() -> _Parser:
     )
     add("--help", "-h", action="store_true", help="show this")
     return parser
+
+
+def help_text() -> str:
+    """The usage and every option, in words."""
+    return _parser().format_help()
 
 
 def parse_line(line: str) -> Line:
@@ -122,7 +146,7 @@ def parse_line(line: str) -> Line:
     parser = _parser()
     options = vars(parser.parse_args(words))
     if options.pop("help"):
-        raise HelpAsked(parser.format_help())
+        raise HelpAsked(help_text())
     name = options["name"]
     if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
         raise UsageError(
@@ -137,13 +161,33 @@ def parse_line(line: str) -> Line:
         raise UsageError(
             "--record says how to use a --cassette PATH, which is missing."
         )
-    for option in ("tools", "main_thread"):
-        options[option] = _names(options[option])
+    options["tools"] = _listed(options["tools"])
+    options["main_thread"] = _listed(options["main_thread"])
+    options["cache"] = tuple(
+        map(_cache_place, dict.fromkeys(_listed(options["cache"])))
+    )
     return Line(**options)
 
 
-def _names(given: list[str]) -> tuple[str, ...]:
-    return tuple(name for names in given for name in names.replace(",", " ").split())
+def _listed(given: list[str]) -> tuple[str, ...]:
+    """The names of an option that takes several, given once or more often."""
+    return tuple(name for words in given for name in words.replace(",", " ").split())
+
+
+def _cache_place(place: str) -> str:
+    """A place where a mark can be asked for before anything is sent.
+
+    Raises:
+        UsageError: There is no such place.
+    """
+    if place in CACHE_PLACES or block_address(place):
+        return place
+    near = close_matches(place, CACHE_PLACES)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    raise UsageError(
+        f"--cache {place}: no cache mark can stand there.{hint} Name "
+        f"{', '.join(CACHE_PLACES)} or a block such as messages[0].content[0]."
+    )
 
 
 def _positive(text: str) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
 from pydantic import Field, TypeAdapter, ValidationError
 
 from nbrunner.core.blocks import Value
-from nbrunner.core.caching import Ttl
+from nbrunner.core.caching import Ttl, block_address
 from nbrunner.core.edits import Edit, ToggleCache
 
 if TYPE_CHECKING:
@@ -27,9 +27,16 @@ LONGEST_KEY = 500
 
 
 class Control(Value):
-    """A button of the bar, or Retry."""
+    """A button of the bar."""
 
-    intent: Literal["pause", "resume", "step", "stop", "stop_now", "retry"]
+    intent: Literal["pause", "resume", "step", "stop", "stop_now"]
+
+
+class AskAgain(Value):
+    """Retry: of a failed request, or of a reply that is to be dropped."""
+
+    intent: Literal["retry"]
+    attempt: str = Field(max_length=40)
 
 
 class Send(Value):
@@ -47,10 +54,10 @@ class WithdrawNote(Value):
 
 
 class ToggleCacheMark(Value):
-    """The cache toggle of a tool result."""
+    """The cache toggle of a place: a tool result by its call's id, or another."""
 
     intent: Literal["toggle_cache"]
-    call: str
+    place: str = Field(max_length=LONGEST_KEY)
     ttl: Ttl = "5m"
 
 
@@ -62,7 +69,7 @@ class ShowAll(Value):
 
 
 Intent: TypeAlias = Annotated[
-    Control | Send | WithdrawNote | ToggleCacheMark | ShowAll,
+    Control | AskAgain | Send | WithdrawNote | ToggleCacheMark | ShowAll,
     Field(discriminator="intent"),
 ]
 
@@ -82,7 +89,7 @@ class Steered(Protocol):
     def pause(self, *, by: By) -> None: ...  # noqa: D102
     def resume(self, *, by: By) -> None: ...  # noqa: D102
     def step(self, *, by: By) -> None: ...  # noqa: D102
-    def retry(self, *, by: By) -> None: ...  # noqa: D102
+    def retry(self, *, attempt: str | None = None, by: By) -> None: ...  # noqa: D102
     def stop(self, *, now: bool = False, by: By) -> None: ...  # noqa: D102
 
 
@@ -124,12 +131,19 @@ def obey(intent: Intent, run: Steered) -> None:
             if not run.withdraw(intent.note, by="person"):
                 raise IntentRefused("That message has gone out already.")
         case ToggleCacheMark():
-            if run.transcript.find_call(intent.call) is None:
+            # Whether a block takes a mark is the loop's to say, where it stands then.
+            is_place = intent.place in _PLACES or block_address(intent.place)
+            if not is_place and run.transcript.find_call(intent.place) is None:
                 raise IntentRefused("That call is no longer part of the conversation.")
-            run.submit(ToggleCache(intent.call, intent.ttl), by="person")
+            run.submit(ToggleCache(intent.place, intent.ttl), by="person")
+        case AskAgain():
+            run.retry(attempt=intent.attempt, by="person")
         case Control():
             _control(intent.intent, run)
 
+
+_PLACES = ("system", "tools", "request")
+"""Where a mark can stand that is no block of the conversation."""
 
 _OPEN_TO = {
     "resume": ("running", "paused", "failed"),

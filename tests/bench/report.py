@@ -27,25 +27,43 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
-def machine(browser: str) -> str:
+class Noise:
+    """What else the machine did, as its load average tells it."""
+
+    def __init__(self) -> None:
+        self._heard = [os.getloadavg()[0]]
+
+    def listen(self) -> None:
+        """Note the load of the last minute."""
+        self._heard.append(os.getloadavg()[0])
+
+    def words(self) -> str:
+        """The loads heard, of which the bench itself makes one or two."""
+        cores = os.cpu_count() or 1
+        low, high = min(self._heard), max(self._heard)
+        busy = "others were at work on it" if high > cores + 1 else "nothing else ran"
+        return f"load average {low:.1f} to {high:.1f} on {cores} cores: {busy}"
+
+
+def machine(browser: str, noise: Noise) -> str:
     """When and on what it was measured; the machine itself is not named."""
     versions = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
     return (
-        f"Measured on {datetime.now(UTC):%Y-%m-%d}: {os.cpu_count()} cores, "
+        f"Last measured on {datetime.now(UTC):%Y-%m-%d}, {noise.words()}. "
         f"{platform.system()} {platform.machine()}, Python {sys.version.split()[0]}, "
         f"Chromium {browser}, {versions}."
     )
 
 
-def shown_table(measured: Sequence[Shown]) -> str:
+def shown_table(measured: Sequence[Shown], *, limit_s: float) -> str:
     """The time to show iterations, with ratios to nbrunner's."""
     ours = {it.iterations: it.shown_s for it in measured if it.way == "nbrunner"}
     rows = [
         (
             it.iterations,
             it.way,
-            f"{it.shown_s:.2f}" if it.shown_s is not None else "over the limit",
-            _ratio(it.shown_s, ours.get(it.iterations)),
+            f"{it.shown_s:.2f}" if it.shown_s is not None else f"over {limit_s:.0f}",
+            _ratio(it.shown_s, ours.get(it.iterations), limit_s),
             f"{it.socket_mb:.2f}",
             f"{it.kernel_cpu_s:.2f}",
             f"{it.heap_mb:.1f}",
@@ -56,8 +74,10 @@ def shown_table(measured: Sequence[Shown]) -> str:
     return table((*head, "MB received", "kernel CPU s", "MB of JS heap"), rows)
 
 
-def _ratio(other: float | None, ours: float | None) -> str:
-    return f"{other / ours:.1f}" if other and ours else "-"
+def _ratio(other: float | None, ours: float | None, limit_s: float) -> str:
+    if not ours:
+        return "-"
+    return f"{other / ours:.1f}" if other else f"over {limit_s / ours:.0f}"
 
 
 def streamed_table(measured: Sequence[Streamed]) -> str:

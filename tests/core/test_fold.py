@@ -9,7 +9,6 @@ from pydantic import TypeAdapter
 
 from nbrunner.core import events
 from nbrunner.core.blocks import Value
-from nbrunner.core.caching import Mark
 from nbrunner.core.closing import INTERRUPTED, NOT_RUN, awaits_results, closing_events
 from nbrunner.core.commands import Inject, Pause, Submit, Withdraw
 from nbrunner.core.edits import ToggleCache
@@ -25,7 +24,6 @@ from nbrunner.core.events import (
     Event,
     Failure,
     IterationStarted,
-    Note,
     ReplyFinished,
     RequestFailed,
     ResultsFinished,
@@ -33,6 +31,7 @@ from nbrunner.core.events import (
     RunStarted,
 )
 from nbrunner.core.fold import fold
+from nbrunner.core.note import Note
 from nbrunner.core.transcript import Transcript
 from nbrunner.core.usage import Usage
 from tests.core.values import (
@@ -144,7 +143,7 @@ def test_every_event_has_its_fold_and_nothing_else_has() -> None:
 
 SAMPLES: list[Event] = [
     RunStarted(source="recorded"),
-    EditApplied(edit=ToggleCache("a"), by="code", marks=(Mark("a"),)),
+    EditApplied(edit=ToggleCache("a"), by="code"),
     EditRefused(edit=ToggleCache("a"), reason="no"),
     CommandRefused(command=Pause(), reason="no"),
     IterationStarted(
@@ -248,9 +247,9 @@ def test_what_is_asked_waits_until_it_is_done_or_refused() -> None:
         Asked(command=Submit(edit=edit), by="person"), Asked(command=Pause(), by="code")
     )
     assert waiting.asked == (Submit(edit=edit), Pause())
-    assert folded(
-        EditApplied(edit=edit, by="person", marks=(Mark("a"),)), start=waiting
-    ).asked == (Pause(),)
+    assert folded(EditApplied(edit=edit, by="person"), start=waiting).asked == (
+        Pause(),
+    )
     refused = folded(EditRefused(edit=edit, reason="no"), start=waiting)
     assert refused.asked == (Pause(),)
     assert refused.refused == (edit, "no")

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbrunner.core.apply import apply
 from nbrunner.core.blocks import content_of, text_of, well_formed
 from nbrunner.core.caching import Mark
-from nbrunner.core.edits import ToggleCache, apply
+from nbrunner.core.edits import ToggleCache
+from nbrunner.core.note import Note
 from nbrunner.core.request import (
     Request,
     Settings,
@@ -124,15 +126,19 @@ def test_a_request_in_json_holds_its_place_and_not_the_conversation() -> None:
     assert "messages" not in dumped
 
 
+def notes(*texts: str) -> list[Note]:
+    return [Note(id=f"note_{n}", text=text) for n, text in enumerate(texts)]
+
+
 def test_notes_join_the_results_behind_them() -> None:
-    messages = with_notes((HELLO, ASKED, RESULTS), ["one", "two"])
+    messages = with_notes((HELLO, ASKED, RESULTS), notes("one", "two"))
     assert messages[-1]["content"] == [*RESULTS["content"], text("one"), text("two")]
     assert RESULTS["content"] == [result("a"), result("b")]
 
 
 @pytest.mark.parametrize("last", [HELLO, {"role": "assistant", "content": [text()]}])
 def test_notes_after_anything_else_are_a_message_of_their_own(last: Any) -> None:
-    assert with_notes((last,), ["one"]) == (
+    assert with_notes((last,), notes("one")) == (
         last,
         {"role": "user", "content": [text("one")]},
     )
@@ -141,7 +147,7 @@ def test_notes_after_anything_else_are_a_message_of_their_own(last: Any) -> None
 def test_without_notes_nothing_changes() -> None:
     messages = (HELLO,)
     assert with_notes(messages, []) is messages
-    assert with_notes((), ["one"]) == ({"role": "user", "content": [text("one")]},)
+    assert with_notes((), notes("one")) == ({"role": "user", "content": [text("one")]},)
 
 
 def test_open_calls_are_closed_with_the_reason() -> None:

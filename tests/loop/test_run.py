@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any
 
 import anthropic
@@ -18,6 +19,7 @@ from nbrunner.errors import (
     UnknownParameter,
     UsageError,
 )
+from nbrunner.loop._sdk import _kept_class
 from nbrunner.replay import say, script, think, use
 from nbrunner.replay.wire import events_of
 from tests.loop.steering import Followed
@@ -26,6 +28,8 @@ from tests.loop.wire import Wire, streaming
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import httpx2
 
 ADD = use("add", a=1, b=2)
 
@@ -225,3 +229,23 @@ def test_a_client_of_ones_own_keeps_its_retries(*, stream: bool) -> None:
     run.wait(20)
     assert (run.text, len(wire.bodies)) == ("So.", 2)
     assert run.transcript.iterations[0].failures == ()
+
+
+class Tidied(Wire):
+    """Whenever a request comes, all that nobody holds is gone."""
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        gc.collect()
+        return super().handle_request(request)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_class_of_a_reply_is_made_once_and_not_for_each_request(
+    *, stream: bool
+) -> None:
+    _kept_class.cache_clear()
+    wire = Tidied(ADD, ADD, ADD, "So.")
+    tools = counted_tools([])
+    Run(client=wire.client, tools=tools, messages="?", stream=stream).wait(20)
+    made = _kept_class.cache_info()
+    assert (made.misses, made.hits) == (1, 3)

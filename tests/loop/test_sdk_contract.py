@@ -356,6 +356,75 @@ def test_the_parameters_of_tool_runner_are_those_that_a_run_passes_on() -> None:
     assert "temperature" not in known
 
 
+@both_ways
+def test_the_class_of_a_reply_is_the_same_while_somebody_holds_it(
+    *, stream: bool
+) -> None:
+    wire = Wire("One.", "Two.")
+    first, second = (
+        type(read(one_step(wire, [], stream=stream), stream=stream)) for _ in range(2)
+    )
+    assert first is second
+
+
+@both_ways
+def test_middleware_is_called_for_each_time_that_a_request_is_sent(
+    *, stream: bool
+) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def note(request: Any, send: Any) -> Any:
+        response = send(request)
+        seen.append((request.retries_taken, response.status_code))
+        return response
+
+    def busy() -> httpx2.Response:
+        return httpx2.Response(529, json={}, headers={"retry-after-ms": "1"})
+
+    wire = Wire("3", faults={0: busy})
+    client = wire.client.with_options(max_retries=1).with_middleware(note)
+    kind: Any = BetaStreamingToolRunner if stream else BetaToolRunner
+    runner = kind(
+        params={
+            "model": "claude-opus-5",
+            "max_tokens": 9,
+            "messages": [{"role": "user", "content": "1 + 2?"}],
+            "thread": False,
+        },
+        tools=[],
+        client=client,
+        options={},
+        max_iterations=1,
+    )
+    assert read(runner, stream=stream).content[0].text == "3"
+    assert seen == [(0, 529), (1, 200)]
+    assert wire.bodies[0] == wire.bodies[1]
+
+
+def test_what_a_middleware_raises_ends_the_retries_as_it_is() -> None:
+    def leave(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    client = Wire("3").client.with_middleware(leave)
+    with pytest.raises(KeyboardInterrupt):
+        client.beta.messages.create(
+            model="claude-opus-5",
+            max_tokens=1,
+            messages=[{"role": "user", "content": "?"}],
+        )
+
+
+def test_the_sdk_logs_requests_below_the_name_anthropic_and_no_replies(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="anthropic")
+    caplog.set_level(logging.DEBUG, logger="httpx2")
+    read(one_step(Wire("a reply of its own"), [], stream=True), stream=True)
+    assert {it.name.split(".")[0] for it in caplog.records} == {"anthropic", "httpx2"}
+    assert "'content': '1 + 2?'" in caplog.text
+    assert "a reply of its own" not in caplog.text
+
+
 class Session:
     """An MCP session that has no server."""
 

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nbrunner.core.caching import Mark
 from nbrunner.core.edits import ToggleCache
 from nbrunner.core.events import (
     BlockGrew,
@@ -142,12 +141,11 @@ def test_one_edit_touches_every_toggle() -> None:
     before, events = recorded(*CALLS, "Done.")
     stage = Stage(before).play(*events)
     stage.feed.flush()
-    edited = EditApplied(
-        edit=ToggleCache("toolu_01"), by="person", marks=(Mark("toolu_01"),)
-    )
+    edited = EditApplied(edit=ToggleCache("toolu_01"), by="person")
     stage.play((edited, fold(stage.transcript, edited)))
     (message,) = stage.flushed()
     assert keys(message) == [
+        "next",
         *("it0.call.toolu_01", "it0.summary"),
         *("it1.call.toolu_02", "it1.summary"),
     ]

@@ -55,9 +55,15 @@ def refusal(message: Any, transcript: Transcript = DONE, **changes: Any) -> str:
 BY = {"by": "person"}
 
 
-@pytest.mark.parametrize("name", ["pause", "resume", "step", "stop", "retry"])
+@pytest.mark.parametrize("name", ["pause", "resume", "step", "stop"])
 def test_a_button_asks_the_run_once_in_the_name_of_a_person(name: str) -> None:
     assert asked({"intent": name}, status="running") == [(name, (), BY)]
+
+
+def test_a_retry_names_the_attempt_that_the_person_saw() -> None:
+    message = {"intent": "retry", "attempt": "1.2"}
+    expected = [("retry", (), {"attempt": "1.2", **BY})]
+    assert asked(message, status="failed") == expected
 
 
 def test_stop_now_is_a_stop_that_does_not_wait() -> None:
@@ -95,8 +101,16 @@ def test_a_message_that_waits_is_withdrawn() -> None:
 
 
 def test_a_toggle_becomes_an_edit() -> None:
-    edited = asked({"intent": "toggle_cache", "call": "toolu_01"})
+    edited = asked({"intent": "toggle_cache", "place": "toolu_01"})
     assert edited == [("submit", (ToggleCache("toolu_01"),), BY)]
+
+
+@pytest.mark.parametrize(
+    "place", ["system", "tools", "request", "messages[0].content[0]"]
+)
+def test_a_toggle_of_any_place_becomes_an_edit(place: str) -> None:
+    edited = asked({"intent": "toggle_cache", "place": place, "ttl": "1h"})
+    assert edited == [("submit", (ToggleCache(place, "1h"),), BY)]
 
 
 @pytest.mark.parametrize(
@@ -131,8 +145,9 @@ def test_a_toggle_becomes_an_edit() -> None:
         {"intent": "withdraw"},
         {"intent": "withdraw", "note": {"id": "note_1"}},
         {"intent": "toggle_cache"},
-        {"intent": "toggle_cache", "call": 1},
-        {"intent": "toggle_cache", "call": "toolu_01", "call_id": "toolu_02"},
+        {"intent": "toggle_cache", "place": 1},
+        {"intent": "toggle_cache", "place": "x" * 501},
+        {"intent": "toggle_cache", "place": "toolu_01", "call_id": "toolu_02"},
     ],
     ids=lambda message: repr(message)[:60],
 )
@@ -183,7 +198,7 @@ def test_a_message_that_went_out_cannot_be_withdrawn() -> None:
 
 
 def test_an_unknown_call_cannot_be_marked() -> None:
-    said = refusal({"intent": "toggle_cache", "call": "toolu_99"})
+    said = refusal({"intent": "toggle_cache", "place": "toolu_99"})
     assert said == "That call is no longer part of the conversation."
 
 
@@ -194,7 +209,7 @@ def test_what_names_no_part_is_refused(part: Any) -> None:
 
 
 def test_a_toggle_says_how_long_its_mark_lasts() -> None:
-    click = {"intent": "toggle_cache", "call": "toolu_01", "ttl": "1h"}
+    click = {"intent": "toggle_cache", "place": "toolu_01", "ttl": "1h"}
     assert asked(click) == [("submit", (ToggleCache("toolu_01", "1h"),), BY)]
     with pytest.raises(IntentRefused):
         read_intent({**click, "ttl": "2h"})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nbrunner.core.commands import Pause
-from nbrunner.core.events import Display, Failure, Note
+from nbrunner.core.events import Display, Failure
+from nbrunner.core.note import Note
 from nbrunner.core.request import Request, Settings
 from nbrunner.core.transcript import Iteration, ToolCall, Transcript
 from nbrunner.views.page import panel_content, static_page

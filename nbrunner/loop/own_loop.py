@@ -1,0 +1,154 @@
+"""The user's own `for message in run:`, in their thread, over the driver's phases.
+
+It mirrors the SDK's runner where that one does what its page says, and keeps two
+promises that it breaks: a call runs once, and a reply in hand is never lost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nbrunner.core.blocks import content_of, tool_results
+from nbrunner.errors import UsageError
+from nbrunner.loop._sdk import plain
+from nbrunner.loop.exits import StopAsked
+from nbrunner.loop.watched import WatchedStream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from nbrunner.core.blocks import Block, Message
+    from nbrunner.loop.driver import Driver
+
+_OTHER_REPLY = (
+    "append_messages() was given an assistant message that is not the reply in hand. "
+    "A reply is kept as it came. To change the past, fork the run: "
+    "run.fork(at=..., edits=[SetMessages(...)])."
+)
+
+
+class OwnLoop:
+    """One loop of the user's: it can be left by `break`, and gone on with.
+
+    Attributes:
+        driver: What it drives.
+        final: The newest whole reply, as the SDK's message.
+    """
+
+    def __init__(self, driver: Driver, *, stream: bool) -> None:
+        self.driver = driver
+        self.final: Any = None
+        self._stream = stream
+        self._has_begun = False
+        self._response: Message | None = None
+        self._by_hand: Message | None = None
+
+    def items(self) -> Iterator[Any]:
+        """What the SDK's runner yields: messages, or streams.
+
+        Raises:
+            Exception: What the SDK raises; iterating again sends the request again.
+        """
+        driver = self.driver
+        driver.begin()
+        try:
+            while True:
+                self.settle()
+                if driver.has_ended():
+                    return
+                item = driver.send()
+                yield self._handed_out(item)
+                driver.step_done()
+        except StopAsked:
+            driver.finish("person")
+            if driver.broken_by is not None:
+                raise driver.broken_by from None
+        except GeneratorExit:
+            driver.suspend("break")
+            raise
+        except Exception:
+            driver.suspend("error")
+            raise
+        except BaseException:
+            driver.leave()
+            raise
+
+    def _handed_out(self, item: Any) -> Any:
+        if self._stream:
+            return WatchedStream(item, self.driver)
+        self.driver.read()
+        self.final = item
+        return item
+
+    def settle(self) -> None:
+        """Do with the reply in hand what follows once the loop's body is done."""
+        exchange = self.driver.in_hand
+        if exchange is None:
+            return
+        self.driver.read()
+        self.final = exchange.reply or self.final
+        results = self._results()
+        self._response = self._by_hand = None
+        self.driver.settle(results)
+
+    def response(self) -> Message | None:
+        """The user message with the results of the reply in hand; its calls run once.
+
+        The caller may change it in place: it goes out as it is then.
+        """
+        if self._response is None and self.driver.in_hand is not None:
+            self._response = self.driver.answer()
+            if self.driver.broken_by is not None:
+                raise self.driver.broken_by
+        return self._response
+
+    def take(self, messages: Iterable[Any]) -> list[Message]:
+        """Take what the user appends; returns what is left to send behind it.
+
+        The reply in hand is kept in any case, and so are its results: those that were
+        handed in stand for what the tools would have returned.
+
+        Raises:
+            UsageError: One is an assistant message other than the reply in hand.
+        """
+        left: list[Message] = []
+        for message in map(plain, messages):
+            if message["role"] == "assistant":
+                self._check_is_in_hand(message)
+            elif self._answers_in_hand(message):
+                self._by_hand = message
+            else:
+                left.append({"role": message["role"], "content": message["content"]})
+        return left
+
+    def _check_is_in_hand(self, message: Message) -> None:
+        self.driver.read()
+        exchange = self.driver.in_hand
+        reply = plain(exchange.reply) if exchange is not None else None
+        if reply is None or content_of(message) != reply["content"]:
+            raise UsageError(_OTHER_REPLY)
+
+    def _answers_in_hand(self, message: Message) -> bool:
+        return self.driver.in_hand is not None and bool(tool_results(message))
+
+    def _results(self) -> Message | None:
+        """The results to keep; None if the calls are to run."""
+        if self._by_hand is None:
+            return plain(self._response) if self._response is not None else None
+        by_hand: dict[str, Block] = {
+            block["tool_use_id"]: block for block in tool_results(self._by_hand)
+        }
+        made = self._response or self.driver.answer(by_hand)
+        if made is None:
+            return None
+        results = [
+            by_hand.get(block.get("tool_use_id", ""), block)
+            for block in content_of(made)
+            if block.get("type") == "tool_result"
+        ]
+        others = [
+            block
+            for block in content_of(self._by_hand)
+            if block.get("type") != "tool_result"
+        ]
+        return {"role": "user", "content": [*results, *others]}

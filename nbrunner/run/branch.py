@@ -1,0 +1,152 @@
+"""A branch: what a run is made of, and what happened in it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
+from nbrunner.core.request import Settings
+from nbrunner.core.transcript import Transcript
+from nbrunner.loop._sdk import checked_parameters, plain
+from nbrunner.loop._structured import on_the_wire, parsed
+from nbrunner.loop._tools import ToolBox
+from nbrunner.loop.approval import approve_all
+from nbrunner.loop.event_log import log_event
+from nbrunner.loop.failed_calls import FailedCalls
+from nbrunner.loop.inbox import Inbox
+from nbrunner.loop.ledger import Ledger, Listener
+from nbrunner.loop.places import Places
+from nbrunner.replay.client import is_matched_by_order, source_of
+from nbrunner.run.given import client_of, messages_of, tool_names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from nbrunner.core.blocks import Message
+    from nbrunner.core.usage import Usage
+    from nbrunner.loop.driver import Approver
+    from nbrunner.panel import Panel
+
+
+class Branch:
+    """What a run is made of; `nbrunner.Run` documents the arguments."""
+
+    def __init__(  # noqa: PLR0913 - the SDK method's own arguments
+        self,
+        *,
+        client: Any = None,
+        tools: Iterable[Any] = (),
+        messages: str | Iterable[Any],
+        model: str = DEFAULT_MODEL,
+        max_tokens: int = DEFAULT_MAX_TOKENS,
+        system: Any = None,
+        max_iterations: int | None = None,
+        stream: bool = True,
+        approver: Approver = approve_all,
+        hold: bool = False,
+        hold_on_failure: bool = False,
+        break_on_error: bool = False,
+        sdk_texts: bool = False,
+        parallel_calls: bool = False,
+        main_thread: str | Iterable[str] = (),
+        name: str = "run",
+        **params: Any,
+    ) -> None:
+        self.name = name
+        self._client = client_of(client)
+        self._tools = ToolBox(tools)
+        definitions = self._tools.definitions
+        runnable = self._tools.answered_in(definitions)
+        self._on_main_thread = tool_names_of(main_thread, runnable)
+        self._output_type = params.get("output_format")
+        settings = Settings(
+            model=model,
+            max_tokens=max_tokens,
+            system=plain(system),
+            tools=definitions,
+            params=plain(on_the_wire(checked_parameters(params))),
+        )
+        self._hold, self._break_on_error = hold, break_on_error
+        self._driving: dict[str, Any] = {
+            "stream": stream,
+            "max_iterations": max_iterations,
+            "approver": None if approver is approve_all else approver,
+            "hold_on_failure": hold_on_failure,
+            "sdk_texts": sdk_texts,
+            "parallel_calls": parallel_calls,
+        }
+        self._set_out(
+            Transcript(
+                settings=settings,
+                source=self.source,
+                matched_by_order=is_matched_by_order(self._client),
+                messages=tuple(messages_of(messages)),
+            )
+        )
+
+    def _set_out(self, transcript: Transcript) -> None:
+        """Begin from there, with nothing at work yet."""
+        self.panels: weakref.WeakSet[Panel] = weakref.WeakSet()
+        self._ledger = Ledger(transcript)
+        self._ledger.subscribe(functools.partial(log_event, self.name))
+        self._inbox = Inbox()
+        self._failed_calls = FailedCalls()
+        self._places = Places(self._on_main_thread)
+
+    # -- what happened ---------------------------------------------------------
+
+    @property
+    def transcript(self) -> Transcript:
+        """Everything that happened so far, as one immutable value."""
+        return self._ledger.transcript
+
+    @property
+    def messages(self) -> list[Message]:
+        """The conversation, as a copy that is yours to change."""
+        copy: list[Message] = json.loads(json.dumps(self.transcript.messages))
+        return copy
+
+    @property
+    def text(self) -> str:
+        """What Claude said last."""
+        return self.transcript.text
+
+    @property
+    def parsed_output(self) -> Any:
+        """What Claude said last, as the `output_format`; None without one.
+
+        Raises:
+            pydantic.ValidationError: The text does not fit it; `run.text` has it.
+        """
+        if self._output_type is None or not self.text:
+            return None
+        return parsed(self.text, self._output_type)
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all replies together."""
+        return self.transcript.usage
+
+    @property
+    def stopped_by(self) -> str | None:
+        """Why the run ended (`end_turn`, `max_iterations`, `person`, `error`, ...).
+
+        While it is held open at its end this is known already.
+        """
+        return self.transcript.stopped_by
+
+    @property
+    def source(self) -> Any:  # a Literal here breaks the tab completion of Jedi
+        """Whether the replies are `live`, `recorded` or `scripted`."""
+        return source_of(self._client)
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener(event, transcript)` for each event; returns unsubscribe.
+
+        It is called in the thread of the event and holds the run up meanwhile, so it
+        should note what it needs and return.
+        """
+        return self._ledger.subscribe(listener)

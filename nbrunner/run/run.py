@@ -1,0 +1,122 @@
+"""`Run`: a conversation with tools that can be watched and steered.
+
+The composition root: it joins the loop, the views and the panel for a user, and
+holds no state of its own beyond them. What happened is in the transcript.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from nbrunner.core.apply import apply
+from nbrunner.core.events import EditApplied
+from nbrunner.errors import UsageError
+from nbrunner.run.debugging import Debugging
+from nbrunner.run.given import client_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nbrunner.core.edits import Edit
+    from nbrunner.core.transcript import Transcript
+
+
+class Run(Debugging):
+    """One conversation branch: settings, history, and whatever is asked of it.
+
+    Nothing is sent before `start()`, `wait()`, `await` or a loop of your own over it.
+    Every method may be called while it is at work, from any thread.
+
+    Args:
+        client: An `anthropic.Anthropic`, or replies to play (a script, a cassette or
+            its path, `replay.play(...)`, any httpx2 transport). Without one, a live
+            client is made from the environment.
+        tools: `@beta_tool` functions, SDK tool objects, raw definitions.
+        messages: The conversation so far; a str is one user message.
+        model: The model's name.
+        max_tokens: The most tokens of one reply.
+        system: The system prompt: a str or a list of text blocks.
+        max_iterations: How many replies one start asks for at most.
+        stream: Whether replies are streamed.
+        hold: Stay open at the end, in the thread and in the panel, until someone
+            calls `stop()`: a message sent meanwhile takes the run further. Ignored
+            in a kernel that nobody sits at (nbclient, papermill).
+        approver: Says of each call whether it may run: `approve_all`, `reject_all`,
+            `ask`, `by_tool(...)`, or a function of your own that takes the call.
+        hold_on_failure: Wait for `retry()` or `stop()` after a request that failed
+            and may succeed when sent again, instead of ending.
+        break_on_error: Pause when a tool call failed, before its result goes out; in
+            a kernel that nobody sits at the run goes on, and its page says so.
+        sdk_texts: Send Claude the SDK's own texts for an invalid input, an unknown
+            tool and an odd return value, in place of ours.
+        parallel_calls: Make the calls of one reply side by side, each in a thread of
+            its own, in place of one after the other. The results keep their order.
+        main_thread: The names of tools that run on the main thread, because they hold
+            something of it: an open sqlite3 connection, a window. It makes their
+            calls while a cell awaits the run or waits for it, and between cells.
+        name: What the run is called in its panel and in its lines of Python.
+        **params: Any other parameter of the SDK's `tool_runner()`.
+
+    Raises:
+        UnknownParameter: A parameter that the SDK does not know (a TypeError).
+        NotATool: Something in `tools` is not a tool.
+        UnknownTool: A name in `main_thread` is none of a tool.
+        NotAClient: The client is one for asyncio.
+        NoKey: No client was given and the environment holds no key.
+
+    Attributes:
+        panels: The live panels that were made of this run and are still held.
+        branches: The runs that were forked from this one, oldest first.
+    """
+
+    def _set_out(self, transcript: Transcript) -> None:
+        super()._set_out(transcript)
+        self.branches: list[Run] = []
+
+    # -- branches --------------------------------------------------------------
+
+    def fork(
+        self,
+        at: int | None = None,
+        edits: Iterable[Edit] = (),
+        *,
+        name: str | None = None,
+        client: Any = None,
+    ) -> Run:
+        """A new run that goes another way from an iteration on; this one stays.
+
+        Args:
+            at: The index of the iteration that it asks anew, from 0; None is the end
+                of the conversation, and a negative one counts from there.
+            edits: What is different in it. Results that came before may be edited.
+            name: What it is called.
+            client: Who answers it; this run's client if None.
+
+        Raises:
+            UsageError: There is no such iteration.
+            EditRefused: An edit cannot be made.
+        """
+        count = len(self.transcript.iterations)
+        place = count if at is None else at + count if at < 0 else at
+        if not 0 <= place <= count:
+            raise UsageError(
+                f"{self.name} has {count} iterations, and none at {at}. Name one from "
+                f"0 to {max(count - 1, 0)}, or leave it out to fork at the end."
+            )
+        number = len(self.branches) + 1
+        fork = copy.copy(self)
+        fork.name = name or f"{self.name}_{number}"
+        fork._tools = self._tools.copy()  # noqa: SLF001 - its own class
+        fork._set_out(self.transcript.branch(place, self.name))  # noqa: SLF001 - its own class
+        if client is not None:
+            fork._client = client_of(client)  # noqa: SLF001 - its own class
+        for edit in edits:
+            fork._make(edit)
+        self.branches.append(fork)
+        return fork
+
+    def _make(self, edit: Edit) -> None:
+        checked = self._checked(edit)
+        apply(self.transcript.next_request(), checked, by="code")
+        self._ledger.write(EditApplied(edit=checked, by="code"))

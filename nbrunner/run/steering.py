@@ -1,0 +1,192 @@
+"""Every hand on the loop: each click of the panel is one of these lines of Python."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from nbrunner.core.blocks import content_of, text_of, well_formed
+from nbrunner.core.commands import (
+    Answer,
+    Approve,
+    By,
+    Command,
+    Inject,
+    Pause,
+    Reject,
+    Resume,
+    Retry,
+    Step,
+    Submit,
+    Withdraw,
+)
+from nbrunner.core.edits import Edit, SetParams, SetTools
+from nbrunner.core.events import CommandRefused
+from nbrunner.errors import UsageError
+from nbrunner.loop._sdk import checked_parameters, plain
+from nbrunner.loop.controls import why_not_again
+from nbrunner.loop.results import content_of_return
+from nbrunner.run.note import Note
+from nbrunner.run.running import Running
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ids = itertools.count(1)
+
+
+class Steering(Running):
+    """A branch that can be steered while it runs, from any thread."""
+
+    def inject(self, text: str, *, by: By = "code") -> Note:
+        """Send a message with the next request, behind the tool results.
+
+        Raises:
+            UsageError: The text is empty, which the API refuses.
+        """
+        if not text.strip():
+            raise UsageError("The message is empty: there is nothing to send.")
+        return self._inject(Inject(note_id=_new_id(), text=well_formed(text)), by)
+
+    def withdraw(self, note_id: str, *, by: By = "code") -> bool:
+        """Take back a message; False if it has gone out already."""
+        with self._ledger.lock:
+            waits = any(note.id == note_id for note in self.transcript.waiting)
+            if waits:
+                self._ask(Withdraw(note_id=note_id), by)
+            return waits
+
+    def submit(self, edit: Edit, *, by: By = "code") -> None:
+        """Make an edit to the next request, at the next safe point.
+
+        Raises:
+            UnknownParameter: A parameter that the SDK does not know.
+            NotATool: Something among the tools is not a tool.
+        """
+        self._ask(Submit(edit=self._checked(edit)), by)
+
+    def pause(self, *, by: By = "code") -> None:
+        """Halt before the next request."""
+        self._ask(Pause(), by)
+
+    def resume(self, *, by: By = "code") -> None:
+        """Go on, after a pause or after an end."""
+        self._set_going(Resume(), by)
+
+    def step(self, *, by: By = "code") -> None:
+        """Do one iteration, then halt."""
+        self._set_going(Step(), by)
+
+    def retry(self, *, attempt: str | None = None, by: By = "code") -> None:
+        """Ask again: drop the last reply, or send a failed request once more.
+
+        The tools of a reply that is dropped do not run. Those that have run have run,
+        and their results are dropped with it. While a reply streams, it is broken off.
+
+        Args:
+            attempt: Which attempt is meant, by the name in `Iteration.attempt`; if it
+                is not the newest any more, nothing happens.
+            by: Who asks.
+        """
+        retry = Retry(attempt=attempt)
+        with self._ledger.lock:
+            reason = why_not_again(self.transcript, attempt)
+            if reason is None:
+                self._set_going(retry, by)
+            else:
+                self._ledger.write(CommandRefused(command=retry, reason=reason))
+
+    def approve(
+        self,
+        call_id: str,
+        *,
+        for_rest: bool = False,
+        digest: str | None = None,
+        by: By = "code",
+        **changed: Any,
+    ) -> None:
+        """Let a call run that waits for a decision.
+
+        Args:
+            call_id: The `tool_use` id.
+            for_rest: Let every later call of this tool run without asking.
+            digest: Stands for the input that was looked at; another one is refused.
+            by: Who decides.
+            **changed: `input=`: what it is to run with instead.
+        """
+        if changed.keys() - {"input"}:
+            raise UsageError(f"approve() takes input=, not {', '.join(changed)}=.")
+        approve = Approve(
+            call_id=call_id,
+            digest=digest,
+            input=plain(changed.get("input")),
+            is_modified="input" in changed,
+            for_rest=for_rest,
+        )
+        self._ask(approve, by)
+
+    def reject(
+        self,
+        call_id: str,
+        reason: str = "",
+        *,
+        digest: str | None = None,
+        by: By = "code",
+    ) -> None:
+        """Do not let a call run; Claude reads the reason."""
+        reject = Reject(call_id=call_id, digest=digest, reason=well_formed(reason))
+        self._ask(reject, by)
+
+    def answer(
+        self,
+        call_id: str,
+        result: Any,
+        *,
+        is_error: bool = False,
+        digest: str | None = None,
+        by: By = "code",
+    ) -> None:
+        """Give a call its result by hand; its tool does not run.
+
+        Args:
+            call_id: The `tool_use` id of a call that has not begun.
+            result: A str, a list of content blocks, or what becomes JSON.
+            is_error: Whether Claude reads it as an error.
+            digest: Stands for the input that was looked at; another one is refused.
+            by: Who answers.
+        """
+        content, _ = content_of_return(result, call_id)
+        answer = Answer(
+            call_id=call_id, digest=digest, content=content, is_error=is_error
+        )
+        self._ask(answer, by)
+
+    def _inject(self, inject: Inject, by: By) -> Note:
+        self._ask(inject, by)
+        return Note(self, inject.note_id, inject.text)
+
+    def _inject_message(self, message: Mapping[str, Any], by: By = "code") -> Note:
+        text = text_of(content_of(dict(message)))
+        return self._inject(
+            Inject(note_id=_new_id(), text=text, message=dict(message)), by
+        )
+
+    def _checked(self, edit: Edit) -> Edit:
+        """The edit, if it can be made; tool objects in it are kept: they run."""
+        if isinstance(edit, SetTools):
+            return SetTools(self._tools.learn(edit.tools))
+        if isinstance(edit, SetParams):
+            own = {k: v for k, v in edit.params.items() if k in ("model", "max_tokens")}
+            others = {k: v for k, v in edit.params.items() if k not in own}
+            return SetParams({**own, **plain(checked_parameters(others))})
+        return edit
+
+    def _set_going(self, command: Command, by: By) -> None:
+        with self._ledger.lock:
+            self._ask(command, by)
+            if not self.is_running:
+                self.start()
+
+
+def _new_id() -> str:
+    return f"note_{next(_ids)}"

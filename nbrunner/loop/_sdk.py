@@ -141,6 +141,11 @@ class Exchange:
         message: Message = plain(self._runner.generate_tool_call_response())
         return message
 
+    @property
+    def calls(self) -> list[Any]:
+        """The `tool_use` blocks of the reply whose calls have not begun."""
+        return list(self._not_begun)
+
     def call_id(self, call_input: object) -> str:
         """The id of the call whose input object this is.
 

@@ -42,6 +42,7 @@ from nbrunner.loop.exits import Left, StopAsked
 from nbrunner.loop.failed_calls import FailedCalls, failure_words
 from nbrunner.loop.ledger import Ledger, Pen
 from nbrunner.loop.resends import Resends
+from nbrunner.loop.side_by_side import SideBySide, begun_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from nbrunner.core.request import Fitted
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
     from nbrunner.loop.inbox import Inbox
+    from nbrunner.loop.places import Places
     from nbrunner.loop.tracebacks import FrameName
 
 
@@ -84,6 +86,8 @@ class Driver:
         error_break: ErrorBreak | None,
         sdk_texts: bool,
         frame_name: FrameName,
+        places: Places,
+        parallel_calls: bool = False,
         failed_calls: FailedCalls,
         caught_displays: Catcher = nothing_caught,
         approver: Approver | None = None,
@@ -94,6 +98,10 @@ class Driver:
         self.sdk_texts = sdk_texts
         self.frame_name = frame_name
         self.caught_displays = caught_displays
+        self.places = places
+        self.ahead = SideBySide({})
+        self._gates: list[Any] = []
+        self._parallel_calls = parallel_calls
         self._pen = Pen(ledger)
         self._controls = Controls(inbox, self._pen)
         self._client = client.with_middleware(Resends(self._on_resent))
@@ -162,6 +170,7 @@ class Driver:
 
         self._pen.take(last_words)
         self._controls.wake()
+        self.places.leave()
 
     def suspend(self, stopped_by: str) -> None:
         """End for now, with what is in hand: `begin()` goes on from there."""
@@ -248,6 +257,7 @@ class Driver:
         with self.telling_of_failure():
             check(fitted.body, self.iteration, fitted.known)
             gates = self._tools.gated(self, fitted.body.get("tools", ()))
+            self._gates = gates
             exchange = Exchange(self._client, fitted.body, gates, stream=self._stream)
             self._exchange = exchange
             self._sent_at = time.perf_counter()
@@ -289,10 +299,14 @@ class Driver:
         self._controls.answer_by_hand(iteration, by_hand or {})
         sent = iteration.request.settings.tools
         self._ask_about_calls(iteration, self._tools.names_in(sent))
-        message = exchange.answer_calls(
-            lambda name: MissingTool(name, self._tools, self, sent),
-            self._tools.answered_in(sent),
-        )
+        # The user's own loop runs this in the user's thread, on the notebook's loop.
+        with self.places.loops.blocked():
+            calls = exchange.calls if self._parallel_calls else ()
+            self.ahead = begun_together(self._gates, calls)
+            message = exchange.answer_calls(
+                lambda name: MissingTool(name, self._tools, self, sent),
+                self._tools.answered_in(sent),
+            )
         self._controls.decisions.forget()
         return message
 

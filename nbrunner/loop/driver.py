@@ -38,6 +38,7 @@ from nbrunner.loop.ledger import Ledger, Pen
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Message
+    from nbrunner.core.history import Facts
     from nbrunner.core.request import Fitted
     from nbrunner.core.transcript import Iteration, Transcript
     from nbrunner.loop.inbox import Inbox
@@ -79,6 +80,7 @@ class Driver:
         self._hold, self._hold_on_failure = hold, hold_on_failure
         self._exchange: Exchange | None = None
         self._started = 0
+        self._valid: list[Facts] = []
         self._gates = tools.gated(self)
 
     # -- the loop ------------------------------------------------------------
@@ -172,7 +174,8 @@ class Driver:
     def _iterate(self) -> None:
         fitted = self._begin_iteration()
         try:
-            check(fitted.body, self.iteration, fitted.known)
+            check(fitted.body, self.iteration, fitted.known, self._valid)
+            self._valid = fitted.known
             reply = self._read(fitted.body)
         except InvalidHistory as error:
             advice = "Mend the conversation; nothing was sent."

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from nbrunner.core.blocks import Block, Message
     from nbrunner.core.commands import Decision
+    from nbrunner.core.history import Facts
     from nbrunner.core.request import Fitted
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
     from nbrunner.loop.inbox import Inbox
@@ -115,6 +116,7 @@ class Driver:
         self._started = 0
         self._sent_at = 0.0
         self.broken_by: BaseException | None = None
+        self._valid: list[Facts] = []
 
     # -- the loop ------------------------------------------------------------
 
@@ -255,7 +257,8 @@ class Driver:
         """
         fitted = self._begin_iteration()
         with self.telling_of_failure():
-            check(fitted.body, self.iteration, fitted.known)
+            check(fitted.body, self.iteration, fitted.known, self._valid)
+            self._valid = fitted.known
             gates = self._tools.gated(self, fitted.body.get("tools", ()))
             self._gates = gates
             exchange = Exchange(self._client, fitted.body, gates, stream=self._stream)

@@ -9,6 +9,8 @@ seen, what to do. Tests read the sentences.
         NotAClient
         NotATool
         UnknownName
+        UnknownTool
+        LoopBlocked
         NoKey
         NothingToDebug
         NotAReply
@@ -81,9 +83,9 @@ class NotATool(UsageError):
         match what:
             case "function":
                 seen = f"{name} is a plain function, so Claude has no schema for it."
-            case "coroutine tool":
-                seen = f"{name} is an async tool, and a run cannot call those yet."
-                advice = "Make it a plain function under @beta_tool."
+            case "coroutine function":
+                seen = f"{name} is a plain coroutine function: Claude has no schema."
+                advice = advice.replace("beta_tool", "beta_async_tool")
             case _:
                 seen = f"{name} is not a tool: it is of type {what}."
         super().__init__(f"{seen} {advice}")
@@ -101,6 +103,32 @@ class UnknownName(UsageError):
         super().__init__(
             f"{option} {name}: no variable of that name is in the notebook.{hint} "
             "Run the cell that defines it, or mend the name."
+        )
+
+
+class UnknownTool(UsageError):
+    """A name that no tool of the run has; near matches are named."""
+
+    def __init__(self, option: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = close_matches(name, names)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        if not near and names:
+            hint = f" Its tools: {', '.join(names)}."
+        super().__init__(
+            f"{option} {name}: the run has no tool of that name.{hint} "
+            "Give the run the tool, or mend the name."
+        )
+
+
+class LoopBlocked(UsageError):
+    """A coroutine tool needs the notebook's event loop, which someone blocks."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This tool belongs to the notebook's event loop, which is not free while "
+            "the run is waited for. Wait with `await run` in place of run.wait(), and "
+            "use %%toolrun outside %%time and %%capture."
         )
 
 

@@ -294,7 +294,7 @@ def _(event: events.CallFinished, transcript: Transcript) -> Transcript:
 @_fold.register
 def _(event: events.ResultsFinished, transcript: Transcript) -> Transcript:
     # The blocks are what Claude reads: the SDK mends broken unicode in them, and
-    # toolset members are answered without a gate.
+    # answers the members of a toolset that follow one which failed.
     sent = {block["tool_use_id"]: block for block in tool_results(event.message)}
     calls = tuple(
         _as_sent(call, sent.get(call.id))

@@ -142,21 +142,30 @@ class Exchange:
         self._not_begun = [b for b in item.content if b.type == "tool_use"]
         return message
 
-    def answer_calls(self, answering: Callable[[str], Any]) -> Message:
+    def answer_calls(self, gates: Mapping[str, Any]) -> Message:
         """Run the reply's calls; returns the user message with their results.
 
         Args:
-            answering: Gives the tool that answers for a name; None where the runner
-                answers itself.
+            gates: What answers for each name; None where the runner does so itself.
         """
-        named = {call.name for call in self._not_begun if not call.toolset_name}
-        for name in sorted(named):
+        for gate in gates.values():
             # Added to a runner that sends nothing more: it changes who answers the
             # call in hand, and nothing on the wire.
-            if (tool := answering(name)) is not None:
-                self._runner.add_tools(tool)
+            if gate is not None:
+                self._runner.add_tools(gate)
         message: Message = plain(self._runner.generate_tool_call_response())
         return message
+
+    @property
+    def named(self) -> list[str]:
+        """The names of the tools that the reply calls, toolsets left out."""
+        calls = (call for call in self._not_begun if not call.toolset_name)
+        return sorted({call.name for call in calls})
+
+    @property
+    def calls(self) -> list[Any]:
+        """The `tool_use` blocks of the reply whose calls have not begun."""
+        return list(self._not_begun)
 
     def call_id(self, call_input: object) -> str:
         """The id of the call whose input object this is.

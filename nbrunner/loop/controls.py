@@ -96,6 +96,10 @@ class Controls:
             self.listen()
             if self.stopping:
                 raise StopAsked
+            asked = self._pen.transcript.asked
+            if self.is_paused and any(isinstance(it, Pause) for it in asked):
+                # Someone let it go on, and paused it again before it did: it waits on.
+                self._pen.write(Halted(why=why, reason=reason))
         self._pen.write(Resumed())
 
     def break_for(self, reason: str) -> None:

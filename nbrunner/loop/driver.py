@@ -43,16 +43,19 @@ from nbrunner.loop.exits import Left, StopAsked
 from nbrunner.loop.failed_calls import FailedCalls, failure_words
 from nbrunner.loop.ledger import Ledger, Pen
 from nbrunner.loop.resends import Resends
+from nbrunner.loop.side_by_side import SideBySide, begun_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from nbrunner.core.blocks import Block, Message
     from nbrunner.core.commands import Decision
+    from nbrunner.core.history import Facts
     from nbrunner.core.request import Fitted
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
     from nbrunner.loop._tools import ToolBox
     from nbrunner.loop.inbox import Inbox
+    from nbrunner.loop.places import Places
     from nbrunner.loop.tracebacks import FrameName
 
 
@@ -88,6 +91,8 @@ class Driver:
         error_break: ErrorBreak | None,
         sdk_texts: bool,
         frame_name: FrameName,
+        places: Places,
+        parallel_calls: bool = False,
         failed_calls: FailedCalls,
         caught_displays: Catcher = nothing_caught,
         approver: Approver | None = None,
@@ -98,6 +103,9 @@ class Driver:
         self.sdk_texts = sdk_texts
         self.frame_name = frame_name
         self.caught_displays = caught_displays
+        self.places = places
+        self.ahead = SideBySide({})
+        self._parallel_calls = parallel_calls
         self._pen = Pen(ledger)
         self._controls = Controls(inbox, self._pen)
         self._client = client.with_middleware(Resends(self._on_resent))
@@ -112,6 +120,7 @@ class Driver:
         self._sent_at = 0.0
         self.broken_by: BaseException | None = None
         self.made_by_code: Callable[[], Message | None] = lambda: None
+        self._valid: list[Facts] = []
 
     # -- the loop ------------------------------------------------------------
 
@@ -167,6 +176,7 @@ class Driver:
 
         self._pen.take(last_words)
         self._controls.wake()
+        self.places.leave()
 
     def suspend(self, stopped_by: str) -> None:
         """End for now, with what is in hand: `begin()` goes on from there."""
@@ -262,7 +272,8 @@ class Driver:
         """
         fitted = self._begin_iteration()
         with self.telling_of_failure():
-            check(fitted.body, self.iteration, fitted.known)
+            check(fitted.body, self.iteration, fitted.known, self._valid)
+            self._valid = fitted.known
             sent = offered(fitted.body.get("tools", ()), fitted.known)
             gates = self._tools.gated(self, sent)
             exchange = Exchange(self._client, fitted.body, gates, stream=self._stream)
@@ -307,9 +318,15 @@ class Driver:
         self._controls.answer_by_hand(iteration, by_hand or {})
         at_hand = self._offered_now(iteration)
         self._ask_about_calls(iteration, self._tools.names_in(at_hand))
-        message = exchange.answer_calls(
-            lambda name: self._tools.answering(name, self, at_hand)
-        )
+        # Not those of the request: tools may have been added and removed since.
+        gates = {
+            name: self._tools.answering(name, self, at_hand) for name in exchange.named
+        }
+        # The user's own loop runs this in the user's thread, on the notebook's loop.
+        with self.places.loops.blocked():
+            calls = exchange.calls if self._parallel_calls else ()
+            self.ahead = begun_together(gates.values(), calls)
+            message = exchange.answer_calls(gates)
         self._controls.decisions.forget()
         return message
 

@@ -22,7 +22,7 @@ FrameName: TypeAlias = Callable[[str], str | None]
 
 _Level: TypeAlias = tuple[traceback.TracebackException | None, BaseException | None]
 
-_OWN_FRAMES = ("nbrunner.", "anthropic.", "pydantic.")
+_OWN_FRAMES = ("nbrunner.", "anthropic.", "pydantic.", "anyio.")
 
 
 def tool_traceback(error: BaseException, frame_name: FrameName) -> str:

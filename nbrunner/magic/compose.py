@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbrunner import replay
 from nbrunner.core.apply import apply
 from nbrunner.core.edits import ToggleCache
-from nbrunner.errors import UnknownName, UsageError
+from nbrunner.errors import UnknownName, UnknownTool, UsageError
 from nbrunner.magic.line import USAGE, Line
 from nbrunner.run import Run
 
@@ -54,6 +54,7 @@ def compose(
         name=line.name or RUN_NAME,
         client=_client(line, variables),
         tools=[tool for name in line.tools for tool in _tool(name, variables)],
+        main_thread=_main_thread(line, variables),
         messages=body.removesuffix("\n"),
     )
     _mark(run, line.cache)
@@ -79,6 +80,28 @@ def _tool(name: str, variables: Mapping[str, Any]) -> list[Any]:
         raise UnknownName("--tools", name, tool_names(variables))
     value = variables[name]
     return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _main_thread(line: Line, variables: Mapping[str, Any]) -> list[str]:
+    """The names of the tools to run on the main thread.
+
+    On the line a tool goes by its variable; what Claude calls it counts too.
+    """
+    tools = {name: _tool(name, variables) for name in line.tools}
+    own_names = {tool.name for many in tools.values() for tool in many if _runs(tool)}
+    names = []
+    for name in line.main_thread:
+        if name in tools:
+            names += [tool.name for tool in tools[name] if _runs(tool)]
+        elif name in own_names:
+            names.append(name)
+        else:
+            raise UnknownTool("--main-thread", name, {*tools, *own_names})
+    return names
+
+
+def _runs(tool: Any) -> bool:
+    return hasattr(tool, "call") and isinstance(getattr(tool, "name", None), str)
 
 
 def tool_names(variables: Mapping[str, Any]) -> list[str]:

@@ -32,6 +32,7 @@ class Line:
 
     name: str | None
     tools: tuple[str, ...]
+    main_thread: tuple[str, ...]
     model: str | None
     system: str | None
     system_text: str | None
@@ -77,6 +78,14 @@ def _parser() -> _Parser:
         default=[],
         metavar="TOOL,TOOL",
         help="variables that hold the tools",
+    )
+    add(
+        "--main-thread",
+        action="append",
+        default=[],
+        metavar="TOOL,TOOL",
+        help="those of the tools that hold something of the notebook's own thread, "
+        "such as an open sqlite3 connection: they run on it",
     )
     add("--model", help="model of the requests")
     add("--system", metavar="VARIABLE", help="variable with the system prompt")
@@ -153,6 +162,7 @@ def parse_line(line: str) -> Line:
             "--record says how to use a --cassette PATH, which is missing."
         )
     options["tools"] = _listed(options["tools"])
+    options["main_thread"] = _listed(options["main_thread"])
     options["cache"] = tuple(
         map(_cache_place, dict.fromkeys(_listed(options["cache"])))
     )

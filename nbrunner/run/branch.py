@@ -11,14 +11,16 @@ from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
 from nbrunner.loop._sdk import checked_parameters, plain
+from nbrunner.loop._structured import on_the_wire, parsed
 from nbrunner.loop._tools import ToolBox
 from nbrunner.loop.approval import approve_all
 from nbrunner.loop.event_log import log_event
 from nbrunner.loop.failed_calls import FailedCalls
 from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.ledger import Ledger, Listener
+from nbrunner.loop.places import Places
 from nbrunner.replay.client import is_matched_by_order, source_of
-from nbrunner.run.given import client_of, messages_of
+from nbrunner.run.given import client_of, messages_of, tool_names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -48,18 +50,24 @@ class Branch:
         hold_on_failure: bool = False,
         break_on_error: bool = False,
         sdk_texts: bool = False,
+        parallel_calls: bool = False,
+        main_thread: str | Iterable[str] = (),
         name: str = "run",
         **params: Any,
     ) -> None:
         self.name = name
         self._client = client_of(client)
         self._tools = ToolBox(tools)
+        definitions = self._tools.definitions
+        runnable = self._tools.answered_in(definitions)
+        self._on_main_thread = tool_names_of(main_thread, runnable)
+        self._output_type = params.get("output_format")
         settings = Settings(
             model=model,
             max_tokens=max_tokens,
             system=plain(system),
-            tools=self._tools.definitions,
-            params=plain(checked_parameters(params)),
+            tools=definitions,
+            params=plain(on_the_wire(checked_parameters(params))),
         )
         self._hold, self._break_on_error = hold, break_on_error
         self._driving: dict[str, Any] = {
@@ -68,6 +76,7 @@ class Branch:
             "approver": None if approver is approve_all else approver,
             "hold_on_failure": hold_on_failure,
             "sdk_texts": sdk_texts,
+            "parallel_calls": parallel_calls,
         }
         self._set_out(
             Transcript(
@@ -85,6 +94,7 @@ class Branch:
         self._ledger.subscribe(functools.partial(log_event, self.name))
         self._inbox = Inbox()
         self._failed_calls = FailedCalls()
+        self._places = Places(self._on_main_thread)
 
     # -- what happened ---------------------------------------------------------
 
@@ -103,6 +113,17 @@ class Branch:
     def text(self) -> str:
         """What Claude said last."""
         return self.transcript.text
+
+    @property
+    def parsed_output(self) -> Any:
+        """What Claude said last, as the `output_format`; None without one.
+
+        Raises:
+            pydantic.ValidationError: The text does not fit it; `run.text` has it.
+        """
+        if self._output_type is None or not self.text:
+            return None
+        return parsed(self.text, self._output_type)
 
     @property
     def usage(self) -> Usage:

@@ -50,12 +50,18 @@ class Run(Debugging):
             a kernel that nobody sits at the run goes on, and its page says so.
         sdk_texts: Send Claude the SDK's own texts for an invalid input, an unknown
             tool and an odd return value, in place of ours.
+        parallel_calls: Make the calls of one reply side by side, each in a thread of
+            its own, in place of one after the other. The results keep their order.
+        main_thread: The names of tools that run on the main thread, because they hold
+            something of it: an open sqlite3 connection, a window. It makes their
+            calls while a cell awaits the run or waits for it, and between cells.
         name: What the run is called in its panel and in its lines of Python.
         **params: Any other parameter of the SDK's `tool_runner()`.
 
     Raises:
         UnknownParameter: A parameter that the SDK does not know (a TypeError).
         NotATool: Something in `tools` is not a tool.
+        UnknownTool: A name in `main_thread` is none of a tool.
         NotAClient: The client is one for asyncio.
         NoKey: No client was given and the environment holds no key.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from typing import TYPE_CHECKING, Any, Self
 
 from nbrunner.cell_output import shown_while_blocking
@@ -13,7 +14,7 @@ from nbrunner.errors import RunInterrupted, UsageError, WaitInterrupted
 from nbrunner.loop.driver import Driver, ErrorBreak
 from nbrunner.loop.interrupts import Interrupts
 from nbrunner.loop.worker import Worker
-from nbrunner.presence import cell_name, is_headless
+from nbrunner.presence import cell_name, is_headless, main_loop
 from nbrunner.publisher import caught_displays
 from nbrunner.run.showing import Showing
 
@@ -51,6 +52,8 @@ class Running(Showing):
             self._check_can_go_on()
             hold = self._hold and not is_headless()
             self._worker = Worker(self._left_driver() or self._new_driver(hold=hold))
+            self._places.follow(main_loop(), is_main=True)
+            self._worker.when_finished(self._places.main_thread.stir)
             if then is not None:
                 self._worker.when_finished(then)
             self._worker.start()
@@ -73,11 +76,13 @@ class Running(Showing):
         """
         worker = self._started()
         is_shown = timeout_s is None and worker.is_running
-        with shown_while_blocking(self) if is_shown else contextlib.nullcontext():
+        shown = shown_while_blocking(self) if is_shown else contextlib.nullcontext()
+        with shown, self._places.loops.blocked():
             self._block(worker, timeout_s)
         return self._outcome(worker)
 
     def _block(self, worker: Worker, timeout_s: float | None) -> None:
+        meanwhile = self._places.main_thread.serve if _in_main_thread() else None
         interrupts = 0
         ended = False
         while not ended:
@@ -85,7 +90,7 @@ class Running(Showing):
                 # In here, since the next interrupt may come while it is obeyed.
                 if interrupts:
                     self.stop(now=interrupts > 1)
-                ended = worker.wait(timeout_s)
+                ended = worker.wait(timeout_s, meanwhile=meanwhile)
                 if not ended:
                     message = f"{self.name} still runs after {timeout_s} s."
                     raise TimeoutError(message)
@@ -101,6 +106,7 @@ class Running(Showing):
     async def _joined(self) -> Transcript:
         worker = self._started()
         loop = asyncio.get_running_loop()
+        self._places.follow(loop, is_main=_in_main_thread())
         interrupts = 0
 
         def interrupted() -> None:
@@ -167,6 +173,7 @@ class Running(Showing):
         )
 
     def _new_driver(self, *, hold: bool = False) -> Driver:
+        self._places.follow(main_loop(), is_main=True)
         return Driver(
             ledger=self._ledger,
             inbox=self._inbox,
@@ -176,6 +183,7 @@ class Running(Showing):
             frame_name=cell_name,
             failed_calls=self._failed_calls,
             caught_displays=caught_displays,
+            places=self._places,
             error_break=self._error_break(),
             hold=hold,
             someone_answers=lambda: not is_headless(),
@@ -196,3 +204,7 @@ class Running(Showing):
         with self._ledger.lock:
             self._ledger.write(Asked(command=command, by=by))
             self._inbox.put(command, by)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,43 +32,51 @@ LIMIT_S = 30
 class Bench:
     """What is measured, and how much of it."""
 
-    def __init__(self, *, quick: bool) -> None:
+    def __init__(self, lab: Lab | None, *, quick: bool) -> None:
+        self._lab = lab
         self._sizes = SIZES[:1] if quick else SIZES
         self._rounds = loop.ROUNDS[:2] if quick else loop.ROUNDS
         self._pieces, self._clicks = (50, 10) if quick else (500, 60)
         self._loads = 1 if quick else 5
 
-    def loaded(self, _: Lab) -> str:
+    @property
+    def lab(self) -> Lab:
+        """Where a page is needed."""
+        assert self._lab is not None
+        return self._lab
+
+    def loaded(self) -> str:
         """How long it takes to load."""
         return report.loaded_table(loading.loaded(times=self._loads))
 
-    def saved(self, _: Lab) -> str:
+    def saved(self) -> str:
         """How much a saved notebook weighs."""
         each = [(way, n) for n in self._sizes for way in sizes.WAYS]
         return report.saved_table([sizes.saved(*it) for it in each])
 
-    def clicked(self, lab: Lab) -> str:
+    def clicked(self) -> str:
         """How long a click takes to the kernel."""
-        measured = [panel.clicked(lab, way, self._clicks) for way in CLICKING]
+        measured = [panel.clicked(self.lab, way, self._clicks) for way in CLICKING]
         return report.clicked_table(measured)
 
-    def streamed(self, lab: Lab) -> str:
+    def streamed(self) -> str:
         """How text gets to the page."""
         each = [(way, self._pieces, rate) for rate in RATES for way in STREAMING]
-        return report.streamed_table([panel.streamed(lab, *it) for it in each])
+        return report.streamed_table([panel.streamed(self.lab, *it) for it in each])
 
-    def shown(self, lab: Lab) -> str:
+    def shown(self) -> str:
         """How long it takes to show iterations."""
         each = [(way, n) for n in self._sizes for way in shows.WAYS]
-        measured = [panel.shown(lab, *it, limit_s=LIMIT_S) for it in each]
+        measured = [panel.shown(self.lab, *it, limit_s=LIMIT_S) for it in each]
         return report.shown_table(measured, limit_s=LIMIT_S)
 
-    def loop(self, _: Lab) -> str:
+    def loop(self) -> str:
         """What a loop costs."""
         return loop.table(self._rounds)
 
 
 TABLES = ("loaded", "saved", "clicked", "streamed", "shown", "loop")
+PAGED = ("clicked", "streamed", "shown")
 
 
 def main() -> None:
@@ -76,22 +85,29 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, not kept")
     parser.add_argument("tables", nargs="*", help=f"some of {', '.join(TABLES)}")
     asked = parser.parse_args()
-    if unknown := set(asked.tables) - set(TABLES):
+    tables = asked.tables or TABLES
+    if unknown := set(tables) - set(TABLES):
         parser.error(f"no table {', '.join(unknown)}: {', '.join(TABLES)}")
-    bench, noise = Bench(quick=asked.quick), report.Noise()
-    browser = os.environ["NBRUNNER_BROWSER"]
-    with tempfile.TemporaryDirectory() as folder, Lab(browser, Path(folder)) as lab:
-        for name in asked.tables or TABLES:
-            measure: Callable[[Lab], str] = getattr(bench, name)
-            text = measure(lab)
-            noise.listen()
+    with ExitStack() as stack:
+        lab = a_lab(stack) if set(tables) & set(PAGED) else None
+        bench = Bench(lab, quick=asked.quick)
+        for name in tables:
+            load = os.getloadavg()[0]
+            measure: Callable[[], str] = getattr(bench, name)
+            text = report.dated(measure(), load)
             print(f"\n{text}", flush=True)
             if not asked.quick:
                 report.put(PAGE, name, text)
-        told = lab._context.browser
-        if not asked.quick:
-            machine = report.machine(told.version if told else "?", noise)
+        if lab is not None and not asked.quick:
+            told = lab._context.browser
+            machine = report.machine(told.version if told else None)
             report.put(PAGE, "machine", machine)
+
+
+def a_lab(stack: ExitStack) -> Lab:
+    """A JupyterLab and a browser, for as long as the stack stands."""
+    folder = stack.enter_context(tempfile.TemporaryDirectory())
+    return stack.enter_context(Lab(os.environ["NBRUNNER_BROWSER"], Path(folder)))
 
 
 if __name__ == "__main__":

@@ -154,7 +154,8 @@ def shown(lab: Lab, way: str, iterations: int, *, limit_s: float = 120) -> Shown
         except TimeoutError:
             bench.notebook.interrupt()
         at = bench.page.evaluate("bench.shown")
-        bench.notebook.wait_idle(timeout_s=limit_s)
+        # Over the limit the page has to work off what was sent before it hears us.
+        bench.notebook.wait_idle(timeout_s=240)
         return Shown(
             way=way,
             iterations=iterations,

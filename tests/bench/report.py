@@ -27,32 +27,29 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
-class Noise:
-    """What else the machine did, as its load average tells it."""
-
-    def __init__(self) -> None:
-        self._heard = [os.getloadavg()[0]]
-
-    def listen(self) -> None:
-        """Note the load of the last minute."""
-        self._heard.append(os.getloadavg()[0])
-
-    def words(self) -> str:
-        """The loads heard, of which the bench itself makes one or two."""
-        cores = os.cpu_count() or 1
-        low, high = min(self._heard), max(self._heard)
-        busy = "others were at work on it" if high > cores + 1 else "nothing else ran"
-        return f"load average {low:.1f} to {high:.1f} on {cores} cores: {busy}"
-
-
-def machine(browser: str, noise: Noise) -> str:
-    """When and on what it was measured; the machine itself is not named."""
-    versions = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+def machine(browser: str | None) -> str:
+    """What it was measured on; the machine itself is not named."""
+    versions = [f"Chromium {browser}"] if browser else []
+    versions += [f"{name} {version(name)}" for name in _PACKAGES]
     return (
-        f"Last measured on {datetime.now(UTC):%Y-%m-%d}, {noise.words()}. "
-        f"{platform.system()} {platform.machine()}, Python {sys.version.split()[0]}, "
-        f"Chromium {browser}, {versions}."
+        f"The machine: {os.cpu_count()} cores, {platform.system()} "
+        f"{platform.machine()}, Python {sys.version.split()[0]}, {', '.join(versions)}."
     )
+
+
+def dated(text: str, load: float) -> str:
+    """A table with when it was measured, and what else the machine did.
+
+    Args:
+        text: The table.
+        load: The load average before it, of which the bench makes one or two itself.
+    """
+    cores = os.cpu_count() or 1
+    others = (
+        ": others were at work on it, so times are too long" if load > cores else ""
+    )
+    when = f"{datetime.now(UTC):%Y-%m-%d}, load average {load:.1f} on {cores} cores"
+    return f"{text}\n\nMeasured {when}{others}."
 
 
 def shown_table(measured: Sequence[Shown], *, limit_s: float) -> str:

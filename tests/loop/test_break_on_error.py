@@ -138,7 +138,7 @@ def test_a_run_that_is_stopped_at_the_failure_can_go_on_later() -> None:
 def test_where_nobody_is_the_run_goes_on_and_its_page_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nbrunner.run.is_headless", lambda: True)
+    monkeypatch.setattr("nbrunner.run.running.is_headless", lambda: True)
     run, followed = breaking_run(Wire([FAIL], "I see."))
     assert run.wait(PATIENCE_S).text == "I see."
     assert followed.of(Halted) == []

@@ -151,7 +151,7 @@ def test_without_a_shell_the_debugger_is_pythons_own_at_the_same_frame(
 def test_a_kernel_that_nobody_sits_at_is_told_where_the_error_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nbrunner.run.is_headless", lambda: True)
+    monkeypatch.setattr("nbrunner.run.debugging.is_headless", lambda: True)
     with pytest.raises(NothingToDebug) as raised:
         run_of(*asking_for("Oslo")).debug()
     assert str(raised.value) == (

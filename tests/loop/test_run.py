@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import anthropic
 import pytest
-from anthropic import beta_async_tool, beta_tool
-from anthropic.lib.tools import BetaAsyncBuiltinFunctionTool
+from anthropic import beta_tool
 
 from nbrunner import Run, replay
 from nbrunner.core.events import BlockGrew
@@ -40,18 +39,9 @@ def add(a: int, b: int) -> str:
     return str(a + b)
 
 
-@beta_async_tool
 async def add_later(a: int, b: int) -> str:
     """Add two numbers, later."""
     return str(a + b)
-
-
-class LaterTool(BetaAsyncBuiltinFunctionTool):
-    def to_dict(self) -> Any:
-        return {"name": "later", "input_schema": {"type": "object"}}
-
-    async def call(self, input: object) -> Any:  # noqa: A002 - the SDK names it so
-        return str(input)
 
 
 @pytest.mark.parametrize("kind", ["client", "transport", "script", "path", "text"])
@@ -126,8 +116,7 @@ def test_parameters_at_the_sdk_s_own_values_are_taken() -> None:
     ("tool", "sentence"),
     [
         (add, "add is a plain function, so Claude has no schema for it."),
-        (add_later, "add_later is an async tool"),
-        (LaterTool(), "later is an async tool"),
+        (add_later, "add_later is a plain coroutine function"),
         (5, "5 is not a tool: it is of type int."),
         (dict, "dict is not a tool: it is of type type."),
     ],

@@ -12,18 +12,23 @@ import traceback
 from typing import Any
 
 import anthropic
+import anyio
 import httpx2
 import pydantic
 import pytest
-from anthropic import beta_tool
+from anthropic import beta_async_tool, beta_tool
 from anthropic.lib.tools import (
     BetaBuiltinFunctionTool,
     BetaStreamingToolRunner,
     BetaToolRunner,
     ToolError,
 )
+from anthropic.lib.tools.mcp import async_mcp_tool, mcp_tool
+from anthropic.tools import ToolsetClosedError
+from mcp.types import CallToolResult, TextContent, Tool
 
 from nbrunner.replay import cut, reply, say, use
+from tests.loop.test_toolsets import Browser, member
 from tests.loop.toolkit import IMAGE, counted_tools
 from tests.loop.wire import Wire
 
@@ -455,3 +460,90 @@ def test_the_sdk_logs_requests_below_the_name_anthropic_and_no_replies(
     assert {it.name.split(".")[0] for it in caplog.records} == {"anthropic", "httpx2"}
     assert "'content': '1 + 2?'" in caplog.text
     assert "a reply of its own" not in caplog.text
+
+
+class Session:
+    """An MCP session that has no server."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
+        return CallToolResult(content=[TextContent(text=f"{name} {arguments}")])
+
+
+MCP_TOOL = Tool(name="add", input_schema={"type": "object"})
+
+
+@pytest.mark.parametrize("helper", [mcp_tool, async_mcp_tool])
+def test_the_function_of_an_mcp_tool_is_of_the_helpers_module(helper: Any) -> None:
+    assert helper(MCP_TOOL, Session()).func.__module__ == "anthropic.lib.tools.mcp"
+
+
+def test_a_plain_mcp_tool_is_called_from_a_thread_of_its_session_s_loop() -> None:
+    tool = mcp_tool(MCP_TOOL, Session())  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError):
+        tool.call({"a": 1})
+
+    async def in_a_thread() -> Any:
+        return await anyio.to_thread.run_sync(tool.call, {"a": 1})
+
+    (block,) = anyio.run(in_a_thread)
+    assert block["text"] == "add {'a': 1}"
+
+
+def test_a_coroutine_function_under_the_plain_decorator_fails_each_call() -> None:
+    async def add(a: int, b: int = 2) -> str:
+        """Add two numbers."""
+        return str(a + b)
+
+    plain, awaited = beta_tool(add), beta_async_tool(add)
+    assert plain.to_dict() == awaited.to_dict()
+    with pytest.raises(RuntimeError, match="Cannot call a coroutine function"):
+        plain.call({"a": 1})
+
+
+def test_the_plain_runner_takes_no_tool_for_asyncio() -> None:
+    @beta_async_tool
+    async def add(a: int) -> str:
+        """Add."""
+        return str(a)
+
+    with pytest.raises(TypeError, match="async tool"):
+        one_step(Wire("3"), [add])
+
+
+def test_a_toolset_is_given_the_very_input_object_and_stops_at_a_failure() -> None:
+    given: list[object] = []
+
+    class Failing(Browser):
+        def call(self, context: Any, name: str, input: Any) -> Any:  # noqa: A002 - the SDK names it so
+            given.append((context.tool_use.input is input, name))
+            return super().call(context, name, input)
+
+    calls = [member("navigate"), member("screenshot")]
+    runner = one_step(Wire(calls), [Failing(ToolError("no page"))])
+    read(runner, stream=False)
+    runner.generate_tool_call_response()
+    assert given == [(True, "navigate")]
+
+
+def test_an_error_of_the_program_in_a_toolset_goes_through() -> None:
+    runner = one_step(Wire([member("navigate")]), [Browser(ToolsetClosedError("shut"))])
+    read(runner, stream=False)
+    with pytest.raises(ToolsetClosedError):
+        runner.generate_tool_call_response()
+
+
+def test_a_type_for_the_replies_is_sent_as_its_schema() -> None:
+    wire = Wire("[1]")
+    wire.client.beta.messages.tool_runner(
+        model="claude-opus-5",
+        max_tokens=9,
+        messages=[{"role": "user", "content": "?"}],
+        tools=[],
+        output_format=list[int],
+        thread=False,
+    ).until_done()
+    schema = pydantic.TypeAdapter(list[int]).json_schema()
+    assert wire.bodies[0]["output_config"]["format"] == {
+        "type": "json_schema",
+        "schema": anthropic.transform_schema(schema),
+    }

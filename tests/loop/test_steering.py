@@ -599,3 +599,21 @@ def test_a_command_refused_is_told_with_its_reason() -> None:
     run.retry()
     (refused,) = followed.of(CommandRefused)
     assert refused.command == Retry()
+
+
+def test_a_pause_right_behind_a_resume_halts_the_run_once_more() -> None:
+    wire = Wire("Done.")
+    run = Run(client=wire.client, messages="?")
+    followed = Followed(run)
+
+    def waver(event: Any, _: Any) -> None:
+        if isinstance(event, Halted):
+            run.resume()
+            if len(followed.of(Halted)) == 1:
+                run.pause()
+
+    run.subscribe(waver)
+    run.pause()
+    run.wait(20)
+    assert len(followed.of(Halted)) == 2
+    assert run.text == "Done."

@@ -211,3 +211,16 @@ def test_a_reply_dropped_after_a_change_is_asked_for_with_the_change(
             ran.run.append_messages()
     assert ran.bodies[1] == ran.bodies[2]
     assert ran.sent()[-1]["role"] == "system"
+
+
+def test_calls_made_side_by_side_are_made_by_the_tools_at_hand_now() -> None:
+    calls = [use("double", n=2), ADD, use("fail", how="plainly")]
+    ran = Ran(calls, "Done.", parallel_calls=True)
+    for message in ran.run:
+        if message.stop_reason == "tool_use":
+            ran.run.add_tools(doubler(ran.calls))
+            ran.run.remove_tools("fail")
+    assert sorted(ran.calls) == [("add", 1, 2), ("double", 2)]
+    results = [block["content"] for block in ran.sent()[2]["content"]]
+    assert results[:2] == ["4", "3"]
+    assert "There is no tool 'fail'" in results[2]

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbrunner.core.caching import Mark
 from nbrunner.core.edits import ToggleCache
 from nbrunner.core.events import EditApplied, EditRefused
 from nbrunner.core.fold import fold
@@ -30,7 +29,7 @@ def patched(stage: Stage, event: Event) -> list[str]:
 
 
 def applied(place: str) -> EditApplied:
-    return EditApplied(edit=ToggleCache(place), by="person", marks=(Mark(place),))
+    return EditApplied(edit=ToggleCache(place), by="person")
 
 
 def test_who_asks_for_the_buttons_of_a_block_gets_its_iteration() -> None:

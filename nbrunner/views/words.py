@@ -341,6 +341,8 @@ def end_words(stopped_by: str | None) -> str:
             return "ended with an error"
         case "max_tokens":
             return "cut off by max_tokens"
+        case "break":
+            return "left by break"
         case _:
             return f"ended: {stopped_by}"
 

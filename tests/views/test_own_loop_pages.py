@@ -42,3 +42,11 @@ def test_a_run_can_be_shown_at_every_moment_of_a_loop_with_a_retry() -> None:
                 ran.run.retry()
     pages = [static_page(t, name="runner") for t in followed.transcripts]
     assert any("dropped before the reply was whole" in page for page in pages)
+
+
+def test_a_loop_that_was_left_says_so() -> None:
+    ran = Ran([ADD], "Done.")
+    for _ in ran.run:
+        break
+    assert "left by break" in ran.run.to_html()
+    assert "left by break" in ran.run.to_text()

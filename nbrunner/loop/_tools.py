@@ -28,14 +28,16 @@ from nbrunner.core.events import (
     Event,
     Outcome,
 )
-from nbrunner.errors import UsageError, close_matches
+from nbrunner.errors import close_matches
 from nbrunner.loop._kinds import (
     awaitable,
+    check_is_no_toolset,
     checked_tool,
     is_awaited,
     is_function_tool,
     is_toolset,
     kind_of,
+    name_of,
 )
 from nbrunner.loop._sdk import plain
 from nbrunner.loop._toolsets import ToolsetGate
@@ -308,7 +310,7 @@ class ToolBox:
         A tool takes the place of the one that had its name.
         """
         checked = [checked_tool(tool) for tool in tools]
-        self._tools |= {_name_of(t): t for t in checked if not isinstance(t, dict)}
+        self._tools |= {name_of(t): t for t in checked if not isinstance(t, dict)}
         return tuple(plain(t if isinstance(t, dict) else t.to_dict()) for t in checked)
 
     def copy(self) -> ToolBox:
@@ -323,7 +325,7 @@ class ToolBox:
 
     def answered_in(self, sent: Iterable[Block]) -> set[str]:
         """The names among those definitions that are answered here, toolsets too."""
-        return {_name_of(tool) for tool in self._offered(sent)}
+        return {name_of(tool) for tool in self._offered(sent)}
 
     def learn_added(self, tools: Iterable[Any]) -> tuple[Block, ...]:
         """Keep tools that are added to a run; returns their definitions.
@@ -343,7 +345,7 @@ class ToolBox:
 
     def answering(self, name: str, desk: Desk, sent: Iterable[Block]) -> Any:
         """The gate that answers calls of a name; None where a toolset does."""
-        named = {_name_of(tool): tool for tool in self._offered(sent)}
+        named = {name_of(tool): tool for tool in self._offered(sent)}
         tool = named.get(name)
         if tool is None:
             return MissingTool(name, self, desk, sent)
@@ -371,32 +373,3 @@ class ToolBox:
                 else plain(tool.to_dict()) in definitions
             )
         ]
-
-
-def check_is_no_toolset(tool: Any) -> None:
-    """Refuse a toolset where tools are added or removed.
-
-    Raises:
-        UsageError: It is one.
-    """
-    if is_toolset(tool):
-        raise UsageError(
-            f"{tool.toolset_name} is a toolset, and those of a run are fixed. Fork the "
-            "run with other tools: run.fork(edits=[SetTools([...])])."
-        )
-
-
-def name_of_tool(tool: Any) -> str:
-    """The name of a tool, given as it or by its name.
-
-    Raises:
-        UsageError: It is a toolset.
-    """
-    check_is_no_toolset(tool)
-    if isinstance(tool, str):
-        return tool
-    return str(tool["name"]) if isinstance(tool, dict) else _name_of(tool)
-
-
-def _name_of(tool: Any) -> str:
-    return str(tool.toolset_name if is_toolset(tool) else tool.name)

@@ -19,8 +19,8 @@ from nbrunner.core.edits import (
     SetTools,
 )
 from nbrunner.errors import UsageError
+from nbrunner.loop._kinds import name_of_tool
 from nbrunner.loop._sdk import message_of, plain
-from nbrunner.loop._tools import name_of_tool
 from nbrunner.loop.own_loop import OwnLoop
 from nbrunner.run.async_items import AsyncItems
 from nbrunner.run.given import messages_of

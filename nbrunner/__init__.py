@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nbrunner.core.transcript import Transcript as Transcript
     from nbrunner.loop.approval import approve_all as approve_all
     from nbrunner.loop.approval import ask as ask
+    from nbrunner.loop.approval import by_tool as by_tool
     from nbrunner.loop.approval import reject_all as reject_all
     from nbrunner.run import Run as Run
     from nbrunner.run import tool_runner as tool_runner
@@ -40,6 +41,7 @@ _HOMES = {
     "Transcript": "nbrunner.core.transcript",
     "approve_all": "nbrunner.loop.approval",
     "ask": "nbrunner.loop.approval",
+    "by_tool": "nbrunner.loop.approval",
     "reject_all": "nbrunner.loop.approval",
     "tool_runner": "nbrunner.run",
 }
@@ -54,6 +56,7 @@ __all__ = [
     "Transcript",
     "approve_all",
     "ask",
+    "by_tool",
     "reject_all",
     "replay",
     "tool_runner",

@@ -193,6 +193,7 @@ class Transcript(Value):
         sent: How many of the messages went out already; they are the past.
         parent: Where the branch was forked from; None for a run of its own.
         trusted: The tools that were approved for the rest of the run.
+        is_gated: Whether an approver is asked about its calls.
         iterations: One per request and its reply.
         known: What the API's rules ask about the messages, found out once.
         marks: The cache marks that were asked for, oldest first.
@@ -216,6 +217,7 @@ class Transcript(Value):
     sent: int = 0
     parent: Parent | None = None
     trusted: tuple[str, ...] = ()
+    is_gated: bool = False
     status: RunStatus = "ready"
     marks: tuple[Mark, ...] = ()
     container: str | None = None
@@ -319,6 +321,7 @@ class Transcript(Value):
             container=request.container,
             parent=Parent(name=name, at=at),
             trusted=self.trusted,
+            is_gated=self.is_gated,
         )
 
     def find_call(self, call_id: str) -> tuple[Iteration, ToolCall] | None:

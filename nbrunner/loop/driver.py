@@ -10,11 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.approval import ProposedCall, Ruling
 from nbrunner.core.closing import closing_events, dropped_failure, stopped_failure
+from nbrunner.core.commands import Approve
 from nbrunner.core.events import (
     BlockGrew,
     BlockStarted,
@@ -34,23 +34,24 @@ from nbrunner.core.validity import check
 from nbrunner.errors import InvalidHistory
 from nbrunner.loop._sdk import Exchange, Part, failure_of
 from nbrunner.loop._tools import MissingTool, ToolBox
+from nbrunner.loop.approval import checked_ruling
 from nbrunner.loop.controls import Controls
+from nbrunner.loop.decisions import why_not
 from nbrunner.loop.displays import Catcher, nothing_caught
 from nbrunner.loop.exits import Left, StopAsked
 from nbrunner.loop.ledger import Ledger, Pen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from nbrunner.core.blocks import Block, Message
     from nbrunner.core.commands import Decision
     from nbrunner.core.request import Fitted
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.loop.approval import Approver
     from nbrunner.loop.inbox import Inbox
     from nbrunner.loop.tracebacks import FrameName
 
-
-Approver: TypeAlias = Callable[[ProposedCall], Ruling]
 
 NOBODY_THERE = "Nobody is there to ask."
 
@@ -80,6 +81,7 @@ class Driver:
         caught_displays: Catcher = nothing_caught,
         approver: Approver | None = None,
         someone_answers: Callable[[], bool] = lambda: True,
+        ask_here: Callable[[], bool] = lambda: False,
     ) -> None:
         self.iteration = 0
         self.sdk_texts = sdk_texts
@@ -92,6 +94,7 @@ class Driver:
         self._stream, self._max_iterations = stream, max_iterations
         self._hold, self._hold_on_failure = hold, hold_on_failure
         self._approver, self._someone_answers = approver, someone_answers
+        self._ask_here = ask_here
         self._exchange: Exchange | None = None
         self._started = 0
         self._sent_at = 0.0
@@ -308,6 +311,7 @@ class Driver:
         if not self._controls.dropping:
             return
         self._controls.dropping = False
+        self._controls.decisions.forget()
         self._let_go()
         last = self._transcript.last
         if last is not None and last.reply is not None:
@@ -371,11 +375,15 @@ class Driver:
         if call.name in self._transcript.trusted or self._approver is None:
             return proposed.approve()
         try:
-            ruling = self._approver(proposed)
+            ruling = checked_ruling(self._approver(proposed))
         except Exception as error:  # noqa: BLE001 - told to Claude and to the person
             return proposed.reject(f"The approver failed: {error!r}.")
         if ruling.says == "ask" and not self._someone_answers():
             return proposed.reject(NOBODY_THERE)
+        if ruling.says == "modify":
+            change = Approve(call_id=call.id, input=ruling.input, is_modified=True)
+            unfit = why_not(change, self._transcript)
+            return proposed.reject(f"The approver failed: {unfit}") if unfit else ruling
         return ruling
 
     # -- failing -------------------------------------------------------------
@@ -433,7 +441,12 @@ class Driver:
         """What was decided about a call; waits while a person is asked."""
         call = self._iteration.call(call_id)
         if call is not None and call.status == "asked":
-            return self._controls.wait_for_decision(call_id)
+            try:
+                return self._controls.wait_for_decision(call_id, self._ask_here)
+            except KeyboardInterrupt as error:
+                # Past the SDK it would lose the results of calls that have run.
+                self.stop_now(error)
+                return None
         return self._controls.decisions.of(call_id)
 
     def must_stop(self) -> bool:

@@ -60,13 +60,23 @@ class Worker:
         self._driver.leave()
         self._finish()
 
-    def wait(self, timeout_s: float | None = None) -> bool:
-        """Block until the run ends; False if the time ran out first."""
+    def wait(
+        self,
+        timeout_s: float | None = None,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> bool:
+        """Block until the run ends; False if the time ran out first.
+
+        Args:
+            timeout_s: How long, in seconds; None is for ever.
+            meanwhile: Called a few times a second, in the thread that waits.
+        """
         deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
         while not self._finished.is_set():
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 return False
+            meanwhile()
             # A signal that arrives just before a wait does not end it.
             self._finished.wait(min(left_s, _HEARTBEAT_S))
         return True

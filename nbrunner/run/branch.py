@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
+from nbrunner.core.ungated import ungated_in
+from nbrunner.errors import Ungated
 from nbrunner.loop._sdk import checked_parameters, plain
 from nbrunner.loop._tools import ToolBox
-from nbrunner.loop.approval import approve_all
+from nbrunner.loop.approval import approve_all, checked_approver
 from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.ledger import Ledger, Listener
 from nbrunner.replay.client import is_matched_by_order, source_of
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from nbrunner.core.blocks import Message
     from nbrunner.core.usage import Usage
-    from nbrunner.loop.driver import Approver
+    from nbrunner.loop.approval import Approver
 
 
 class Branch:
@@ -39,6 +41,7 @@ class Branch:
         max_iterations: int | None = None,
         stream: bool = True,
         approver: Approver = approve_all,
+        allow_ungated: bool = False,
         hold: bool = False,
         hold_on_failure: bool = False,
         sdk_texts: bool = False,
@@ -55,11 +58,14 @@ class Branch:
             tools=self._tools.definitions,
             params=plain(checked_parameters(params)),
         )
+        is_gated = checked_approver(approver) is not approve_all
+        self._refuses_ungated = is_gated and not allow_ungated
+        self._check_gates(settings)
         self._hold = hold
         self._driving: dict[str, Any] = {
             "stream": stream,
             "max_iterations": max_iterations,
-            "approver": None if approver is approve_all else approver,
+            "approver": approver if is_gated else None,
             "hold_on_failure": hold_on_failure,
             "sdk_texts": sdk_texts,
         }
@@ -68,6 +74,7 @@ class Branch:
                 settings=settings,
                 source=self.source,
                 matched_by_order=is_matched_by_order(self._client),
+                is_gated=is_gated,
                 messages=tuple(messages_of(messages)),
             )
         )
@@ -76,6 +83,11 @@ class Branch:
         """Begin from there, with nothing at work yet."""
         self._ledger = Ledger(transcript)
         self._inbox = Inbox()
+
+    def _check_gates(self, settings: Settings) -> None:
+        ungated = ungated_in(settings) if self._refuses_ungated else ()
+        if ungated:
+            raise Ungated(ungated)
 
     # -- what happened ---------------------------------------------------------
 

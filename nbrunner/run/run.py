@@ -47,6 +47,8 @@ class Run(AsRunner):
             in a kernel that nobody sits at (nbclient, papermill).
         approver: Says of each call whether it may run: `approve_all`, `reject_all`,
             `ask`, `by_tool(...)`, or a function of your own that takes the call.
+        allow_ungated: Accept tools that no approver can be asked about: those that
+            the API or an MCP server runs, and toolsets.
         hold_on_failure: Wait for `retry()` or `stop()` after a request that failed
             and may succeed when sent again, instead of ending.
         sdk_texts: Send Claude the SDK's own texts for an invalid input, an unknown
@@ -57,6 +59,8 @@ class Run(AsRunner):
     Raises:
         UnknownParameter: A parameter that the SDK does not know (a TypeError).
         NotATool: Something in `tools` is not a tool.
+        NotAnApprover: The approver is not one.
+        Ungated: With an approver, a tool runs without asking it.
         NotAClient: The client is one for asyncio.
         NoKey: No client was given and the environment holds no key.
     """

@@ -57,6 +57,9 @@ class Running(Branch):
     def wait(self, timeout_s: float | None = None) -> Transcript:
         """Block until the run ends; starts it if nobody did.
 
+        A call that waits for a decision is asked about by `input()`, in this cell or
+        terminal: no click arrives while the thread is blocked.
+
         Args:
             timeout_s: How long to wait, in seconds; None is for ever.
 
@@ -74,7 +77,7 @@ class Running(Branch):
                 # In here, since the next interrupt may come while it is obeyed.
                 if interrupts:
                     self.stop(now=interrupts > 1)
-                ended = worker.wait(timeout_s)
+                ended = worker.wait(timeout_s, self._ask_person)
                 if not ended:
                     message = f"{self.name} still runs after {timeout_s} s."
                     raise TimeoutError(message)
@@ -165,8 +168,13 @@ class Running(Branch):
             caught_displays=caught_displays,
             hold=hold,
             someone_answers=lambda: not is_headless(),
+            ask_here=self._ask_person,
             **self._driving,
         )
+
+    def _ask_person(self) -> bool:
+        """Ask about a call in this thread, which waits; False where that cannot be."""
+        return False
 
     def _left_driver(self) -> Driver | None:
         """A driver that was left with a reply in hand; there is none here."""

@@ -12,7 +12,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from nbrunner.core.approval import ProposedCall, Ruling
+from nbrunner.core.approval import NOBODY_THERE, ProposedCall, Ruling
 from nbrunner.core.closing import closing_events, dropped_failure, stopped_failure
 from nbrunner.core.commands import Approve
 from nbrunner.core.events import (
@@ -51,9 +51,6 @@ if TYPE_CHECKING:
     from nbrunner.loop.approval import Approver
     from nbrunner.loop.inbox import Inbox
     from nbrunner.loop.tracebacks import FrameName
-
-
-NOBODY_THERE = "Nobody is there to ask."
 
 
 class Driver:

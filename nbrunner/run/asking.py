@@ -12,8 +12,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+from nbrunner.core.approval import NOBODY_THERE
 from nbrunner.core.commands import Decision
-from nbrunner.loop.driver import NOBODY_THERE
 from nbrunner.presence import current_shell, someone_is_there
 from nbrunner.views.words import ellipsis, pretty
 

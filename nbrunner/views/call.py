@@ -6,14 +6,16 @@ import json
 from typing import TYPE_CHECKING
 
 from nbrunner.core.caching import MAX_MARKS
-from nbrunner.core.commands import Submit
+from nbrunner.core.commands import Decision, Submit
 from nbrunner.core.edits import ToggleCache
 from nbrunner.views import words
 from nbrunner.views.content import content_part
+from nbrunner.views.decision import decision_fragment
 from nbrunner.views.displays import display_fragments
 from nbrunner.views.html import Html, h, spaced
 from nbrunner.views.json_tree import json_fragment
 from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
+from nbrunner.views.verdict import verdict_words
 
 if TYPE_CHECKING:
     from nbrunner.core.caching import Ttl
@@ -22,12 +24,15 @@ if TYPE_CHECKING:
 
 _CHIPS = {
     "proposed": ("waits", ""),
+    "asked": ("waits for you", "warn"),
     "running": ("running", "run"),
     "ok": ("ok", "ok"),
     "error": ("error", "err"),
     "invalid": ("invalid input", "err"),
     "unknown": ("unknown tool", "err"),
     "interrupted": ("interrupted", "warn"),
+    "rejected": ("rejected", "warn"),
+    "answered": ("answered by hand", ""),
 }
 
 
@@ -47,7 +52,11 @@ def call_fragment(
     return h(
         "details",
         _summary(transcript, iteration, call, look),
+        _verdict(transcript, call),
         _asked_and_told(transcript, iteration, call, look),
+        decision_fragment(iteration, call, look)
+        if look.live and call.status == "asked"
+        else None,
         _printed(iteration, call, look) if call.stdout else None,
         display_fragments(call.displays),
         _foot(transcript, iteration, call, look),
@@ -107,8 +116,10 @@ def _asked_and_told(
     def part(field: str) -> Part:
         return _part(iteration, call, field)
 
-    asked = [json_fragment(call.input, label="input", look=look, part=part("input"))]
-    if call.executed_input not in (None, call.input):
+    is_changed = call.executed_input not in (None, call.input)
+    label = "input Claude proposed" if is_changed else "input"
+    asked = [json_fragment(call.input, label=label, look=look, part=part("input"))]
+    if is_changed:
         ran = part("executed_input")
         asked.append(
             json_fragment(
@@ -126,6 +137,11 @@ def _asked_and_told(
     label = "what happened (for you)"
     happened = block(trace, label=label, look=look, part=part("traceback"))
     return [*asked, _side_by_side(happened, told)]
+
+
+def _verdict(transcript: Transcript, call: ToolCall) -> Html | None:
+    said = verdict_words(transcript, call)
+    return h("div", said, class_="nbr-verdict") if said else None
 
 
 def _printed(iteration: Iteration, call: ToolCall, look: Look) -> Html:
@@ -213,7 +229,8 @@ def _cache_toggle(transcript: Transcript, call: ToolCall, look: Look) -> list[Ht
 def _refusal(transcript: Transcript, call: ToolCall) -> Html | None:
     if transcript.refused is None:
         return None
-    edit, reason = transcript.refused
-    if isinstance(edit, ToggleCache) and edit.place == call.id:
+    asked, reason = transcript.refused
+    is_toggle = isinstance(asked, ToggleCache) and asked.place == call.id
+    if is_toggle or (isinstance(asked, Decision) and asked.call_id == call.id):
         return h("span", reason, class_="nbr-refused", role="alert")
     return None

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 OURS = {
     *("section", "div", "span", "details", "summary", "code", "pre", "i", "b"),
-    *("button", "textarea"),
+    *("button", "textarea", "select", "option"),
 }
 MARKDOWN = {
     *("p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote"),
@@ -20,7 +20,8 @@ PLAIN_ATTRIBUTES = {
     *("class", "open", "role", "title", "type", "rows", "placeholder", "hidden"),
     *("aria-label", "aria-pressed", "data-key", "data-intent", "data-call"),
     *("data-note", "data-part", "data-ttl", "data-lm-suppress-shortcuts"),
-    *("data-own", "data-clock", "aria-hidden", "tabindex"),
+    *("data-own", "data-clock", "aria-hidden", "tabindex", "value", "selected"),
+    *("data-digest", "data-field", "data-form"),
 }
 MARKDOWN_ATTRIBUTES = {
     "a": {"href", "target", "rel"},

@@ -12,6 +12,7 @@ seen, what to do. Tests read the sentences.
         NotARule
         Ungated
         UnknownName
+        UnknownApprover
         NoKey
         NotAReply
         NotACassette
@@ -155,7 +156,8 @@ class Ungated(UsageError):
         super().__init__(
             f"{', '.join(names)} {verb} without asking the approver: the API, an MCP "
             "server or the toolset itself does it. Leave it out, or accept that with "
-            "allow_ungated=True; a toolset asks through its own confirm=."
+            "allow_ungated=True (in a cell: --params names a dict that holds it). A "
+            "toolset asks through its own confirm=."
         )
 
 
@@ -175,6 +177,19 @@ class UnknownName(UsageError):
         super().__init__(
             f"{option} {name}: no variable of that name is in the notebook.{hint} "
             "Run the cell that defines it, or mend the name."
+        )
+
+
+class UnknownApprover(UsageError):
+    """What `--approve` names is no approver."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        near = close_matches(name, known)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        super().__init__(
+            f"--approve {name}: it takes all, ask, none, or a variable that holds an "
+            f"approver.{hint} Rules per tool go into a variable: "
+            "rules = by_tool({'get_*': approve_all, '*': ask}), then --approve rules."
         )
 
 

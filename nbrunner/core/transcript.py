@@ -52,7 +52,8 @@ class ToolCall(Value):
         executed_input: The input the tool ran with; None where it did not run.
         digest: Stands for the input while someone is asked about it.
         verdict: What was decided before it ran; None where nobody had to.
-        decided_by: Who decided: `person`, `code` or `approver`.
+        decided_by: Who decided: `person`, `code`, `approver`, or `trust` where the
+            tool was approved for the rest of the run before.
         reason: Why it was rejected.
         result: The `content` of the result block, as Claude reads it.
         returned: What the result was before someone edited it.

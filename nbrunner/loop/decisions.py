@@ -20,7 +20,7 @@ OTHER_INPUT = (
     "call again, and decide about what it holds now."
 )
 UNFIT = "That input does not fit {name}: {why} The call still waits."
-Decider: TypeAlias = By | Literal["approver"]
+Decider: TypeAlias = By | Literal["approver", "trust"]
 
 
 class Decisions:

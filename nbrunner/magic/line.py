@@ -36,6 +36,7 @@ class Line:
     record: str | None
     client: str | None
     params: str | None
+    approve: str | None
     step: bool
     hold: bool
     detach: bool
@@ -84,6 +85,11 @@ def _parser() -> _Parser:
         help="variable with an Anthropic client or with replies to play",
     )
     add("--params", metavar="VARIABLE", help="variable with a dict of more parameters")
+    add(
+        "--approve",
+        metavar="WHO",
+        help="all (default), ask, none, or a variable with an approver: by_tool({...})",
+    )
     add("--step", action="store_true", help="halt before each request")
     add(
         "--hold",

@@ -13,7 +13,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.approval import NOBODY_THERE
-from nbrunner.core.commands import Decision
+from nbrunner.core.commands import Decision, Retry, Stop
 from nbrunner.presence import current_shell, someone_is_there
 from nbrunner.views.words import ellipsis, pretty
 
@@ -60,7 +60,9 @@ def _first_asked(run: Steering) -> ToolCall | None:
     transcript = run.transcript
     if transcript.status != "asking" or transcript.last is None:
         return None
-    # A decision that is on its way counts: nobody is asked twice.
+    # What is on its way counts: nobody is asked twice, or for what will not run.
+    if any(isinstance(command, Stop | Retry) for command in transcript.asked):
+        return None
     decided = {c.call_id for c in transcript.asked if isinstance(c, Decision)}
     return next(
         (

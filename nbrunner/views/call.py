@@ -52,7 +52,7 @@ def call_fragment(
     return h(
         "details",
         _summary(transcript, iteration, call, look),
-        _verdict(transcript, call),
+        _verdict(call),
         _asked_and_told(transcript, iteration, call, look),
         decision_fragment(iteration, call, look)
         if look.live and call.status == "asked"
@@ -139,8 +139,8 @@ def _asked_and_told(
     return [*asked, _side_by_side(happened, told)]
 
 
-def _verdict(transcript: Transcript, call: ToolCall) -> Html | None:
-    said = verdict_words(transcript, call)
+def _verdict(call: ToolCall) -> Html | None:
+    said = verdict_words(call)
     return h("div", said, class_="nbr-verdict") if said else None
 
 

@@ -92,7 +92,7 @@ def _call(
     transcript: Transcript, iteration: Iteration, call: ToolCall
 ) -> Iterator[str]:
     yield f"-> {words.signature(call)}"
-    if (said := verdict_words(transcript, call)) is not None:
+    if (said := verdict_words(call)) is not None:
         yield f"({said})"
     if call.executed_input not in (None, call.input):
         yield f"ran with: {words.cut_inline(words.pretty(call.executed_input))}"

@@ -18,14 +18,12 @@ _WHO = {
 }
 
 
-def verdict_words(transcript: Transcript, call: ToolCall) -> str | None:
+def verdict_words(call: ToolCall) -> str | None:
     """What was decided about a call, and by whom; None where nobody had to."""
     who = _WHO.get(call.decided_by or "", "")
     match call.verdict:
-        case "approved" if call.decided_by == "approver" and (
-            call.name in transcript.trusted
-        ):
-            return "Approved for the rest of the run."
+        case "approved" if call.decided_by == "trust":
+            return f"{call.name} was approved for the rest of the run."
         case "approved":
             return f"Approved {who}."
         case "modified":

@@ -59,9 +59,12 @@ def test_a_parameter_that_the_tool_does_not_have_is_named() -> None:
     ],
 )
 def test_a_schema_that_cannot_be_used_judges_nothing_and_is_not_fetched(
-    schema: Any,
+    monkeypatch: pytest.MonkeyPatch, schema: Any
 ) -> None:
+    fetched: list[Any] = []
+    monkeypatch.setattr("urllib.request.urlopen", fetched.append)
     assert why_unfit({"a": 1}, schema) is None
+    assert fetched == []
 
 
 def test_of_two_tools_of_a_name_the_last_counts() -> None:

@@ -113,6 +113,19 @@ def test_an_interrupt_at_the_question_stops_the_run_validly(
     assert_the_api_takes_all(asked.wire)
 
 
+def test_nobody_is_asked_about_a_call_whose_decision_is_on_its_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = Asked([ADD], "Done.")
+    (call_id,) = asked.start()
+    prompts = typed(monkeypatch, "y")
+    with asked.run._ledger.lock:  # the loop cannot obey it meanwhile
+        asked.run.approve(call_id)
+        assert not asking.ask_about_next(asked.run)
+    asked.ends()
+    assert prompts == []
+
+
 @pytest.mark.parametrize("error", [EOFError(), NotImplementedError()])
 def test_a_front_end_without_input_rejects_and_says_so(
     monkeypatch: pytest.MonkeyPatch, error: Exception

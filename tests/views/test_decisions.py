@@ -99,6 +99,11 @@ def test_a_flat_input_has_a_field_for_each_parameter() -> None:
     ]
 
 
+def test_a_line_break_that_html_would_swallow_stays_in_its_field() -> None:
+    page = panel_content(asking({"location": "\n\nParis"}), name="weather")
+    assert ">\n\n\nParis</textarea>" in page
+
+
 def test_the_static_page_of_a_run_that_waits_offers_nothing() -> None:
     page = parsed(static_page(asking(), name="weather"))
     assert "waits for you" in page.text

@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, Any
 from nbrunner.core.schema import schema_of
 from nbrunner.views.form import WHOLE, Field, fields_of, shown_json
 from nbrunner.views.html import Html, h, spaced
+from nbrunner.views.words import ellipsis
 
 if TYPE_CHECKING:
     from nbrunner.core.transcript import Iteration, ToolCall
     from nbrunner.views.look import Look
+
+
+_LONGEST_ABOUT = 300
 
 
 def decision_fragment(iteration: Iteration, call: ToolCall, look: Look) -> Html:
@@ -123,7 +127,8 @@ def _field_row(number: str, field: Field, call: ToolCall) -> Html:
         else _box(number, field.shown, label)
     )
     kind = field.kind if field.kind != "enum" else "one of these"
-    about = [kind, None if field.is_required else "may be left out", field.about]
+    freedom = None if field.is_required else "may be left out"
+    about = [kind, freedom, ellipsis(field.about, _LONGEST_ABOUT)]
     return h(
         "div",
         spaced(

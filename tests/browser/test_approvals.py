@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from tests.browser.panel import Panel, Steered, requests
+from tests.browser.test_accessibility import OPEN_ALL, TOO_PALE, grave_findings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
@@ -171,3 +172,68 @@ def test_a_tool_is_approved_for_the_rest_and_another_answered_by_hand(
             "21",
         ]
         notebook.screenshot("approval-answered", notebook.output_area(1))
+
+
+EVERY_KIND = """
+from typing import Literal, Optional
+
+@beta_tool
+def book(hotel: str, nights: int, stars: float, breakfast: bool,
+         bed: Literal["single", "double"], wish: Optional[str] = None) -> str:
+    '''Book a room.
+
+    Args:
+        hotel: The name of the hotel, as it stands on its page.
+        nights: How many.
+        stars: At least.
+        breakfast: Whether to book it too.
+        bed: Which kind.
+        wish: Whatever else.
+    '''
+    ran.append([hotel, nights, stars, breakfast, bed, wish])
+    return "booked"
+
+replies = replay.play(script(use("book", hotel="Ritz", nights=2, stars=4.5,
+                                 breakfast=True, bed="single"), say("Booked.")))
+"""
+
+
+def test_a_form_is_filled_and_sent_by_the_keyboard_alone_and_read_in_every_theme(
+    lab: Lab,
+) -> None:
+    cell = "%%toolrun weather --tools book --client replies --approve ask\nBook!"
+    steered = Steered(lab, "kinds", 'say("Hi.")', EVERY_KIND, cell)
+    with lab.open(steered.name) as notebook:
+        panel = Panel(notebook, 3)
+        for index in (0, 2):
+            notebook.run_cell(index)
+            notebook.wait_idle()
+        notebook.hide_sidebar()
+        notebook.run_cell(3)
+        panel.wait_status("waiting for your decision on 1 call")
+        panel.root.evaluate(OPEN_ALL)
+        for theme in ("dark", "contrast", "light"):
+            notebook.set_theme(theme)
+            assert grave_findings(notebook.page) == [], theme
+            assert panel.root.evaluate(TOO_PALE) == [], theme
+            notebook.screenshot(f"approval-kinds-{theme}", panel.root)
+        notebook.page.set_viewport_size({"width": 560, "height": 1400})
+        notebook.screenshot("approval-kinds-narrow", panel.root)
+        notebook.page.set_viewport_size({"width": 1300, "height": 1000})
+        keyboard = notebook.page.keyboard
+        panel.root.get_by_role("textbox", name="hotel of book").focus()
+        keyboard.press("Control+A")
+        keyboard.type("dax, Bxb")  # d, a, x and b are keys of Jupyter's own
+        keyboard.press("Tab")
+        keyboard.press("Control+A")
+        keyboard.type("3")
+        for _ in range(2):
+            keyboard.press("Tab")
+        keyboard.press("ArrowDown")
+        keyboard.press("Tab")
+        keyboard.press("ArrowDown")
+        assert notebook.page.evaluate("harness.panel().content.widgets.length") == 4
+        keyboard.press("Control+Enter")
+        notebook.wait_idle()
+        expected = "[['dax, Bxb', 3, 4.5, False, 'double', None]]\n"
+        assert notebook.evaluate("print(ran)") == expected

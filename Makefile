@@ -65,7 +65,7 @@ pictures: $(INSTALLED)  ## Take the pictures in docs/ anew
 bench: $(INSTALLED)  ## Measure against the alternatives; keep docs/benchmarks.md
 	NBRUNNER_BROWSER="$$(PATH="$(VENV)/bin:$$PATH" scripts/find_browser)" && \
 	export NBRUNNER_BROWSER && \
-	$(NO_KEYS) $(PYTHON) -m tests.bench
+	$(NO_KEYS) $(PYTHON) -m tests.bench $(BENCH)
 
 coverage: $(INSTALLED)  ## Join and judge what the test runs measured
 	$(COVERAGE) combine

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nbrunner.core.edits import SetTools as SetTools
     from nbrunner.core.edits import ToggleCache as ToggleCache
     from nbrunner.core.transcript import Transcript as Transcript
+    from nbrunner.logs import log as log
     from nbrunner.loop.approval import approve_all as approve_all
     from nbrunner.loop.approval import ask as ask
     from nbrunner.loop.approval import by_tool as by_tool
@@ -43,6 +44,7 @@ _HOMES = {
     "ask": "nbrunner.loop.approval",
     "by_tool": "nbrunner.loop.approval",
     "reject_all": "nbrunner.loop.approval",
+    "log": "nbrunner.logs",
     "tool_runner": "nbrunner.run",
 }
 __all__ = [
@@ -57,6 +59,7 @@ __all__ = [
     "approve_all",
     "ask",
     "by_tool",
+    "log",
     "reject_all",
     "replay",
     "tool_runner",

@@ -13,7 +13,10 @@ seen, what to do. Tests read the sentences.
         Ungated
         UnknownName
         UnknownApprover
+        UnknownTool
+        LoopBlocked
         NoKey
+        NothingToDebug
         NotAReply
         NotACassette
         NotAnExchange
@@ -84,9 +87,9 @@ class NotATool(UsageError):
         match what:
             case "function":
                 seen = f"{name} is a plain function, so Claude has no schema for it."
-            case "coroutine tool":
-                seen = f"{name} is an async tool, and a run cannot call those yet."
-                advice = "Make it a plain function under @beta_tool."
+            case "coroutine function":
+                seen = f"{name} is a plain coroutine function: Claude has no schema."
+                advice = advice.replace("beta_tool", "beta_async_tool")
             case _:
                 seen = f"{name} is not a tool: it is of type {what}."
         super().__init__(f"{seen} {advice}")
@@ -154,10 +157,9 @@ class Ungated(UsageError):
     def __init__(self, names: Sequence[str]) -> None:
         verb = "runs" if len(names) == 1 else "run"
         super().__init__(
-            f"{', '.join(names)} {verb} without asking the approver: the API, an MCP "
-            "server or the toolset itself does it. Leave it out, or accept that with "
-            "allow_ungated=True (in a cell: --params names a dict that holds it). A "
-            "toolset asks through its own confirm=."
+            f"{', '.join(names)} {verb} without asking the approver: the API or an MCP "
+            "server does it. Leave it out, or accept that with allow_ungated=True (in "
+            "a cell: --params names a dict that holds it)."
         )
 
 
@@ -193,6 +195,32 @@ class UnknownApprover(UsageError):
         )
 
 
+class UnknownTool(UsageError):
+    """A name that no tool of the run has; near matches are named."""
+
+    def __init__(self, option: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = close_matches(name, names)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        if not near and names:
+            hint = f" Its tools: {', '.join(names)}."
+        super().__init__(
+            f"{option} {name}: the run has no tool of that name.{hint} "
+            "Give the run the tool, or mend the name."
+        )
+
+
+class LoopBlocked(UsageError):
+    """A coroutine tool needs the notebook's event loop, which someone blocks."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This tool belongs to the notebook's event loop, which is not free while "
+            "the run is waited for. Wait with `await run` in place of run.wait(), and "
+            "use %%toolrun outside %%time and %%capture."
+        )
+
+
 class NoKey(UsageError):
     """No API key and no recorded or scripted replies."""
 
@@ -205,6 +233,33 @@ class NoKey(UsageError):
             "(never write a key into a cell: the notebook keeps it). "
             "To go without a key, play replies: --cassette PATH, or --client VARIABLE "
             "with a nbrunner.replay script."
+        )
+
+
+class NothingToDebug(UsageError):
+    """There is no error to open the debugger at, or nobody to use it."""
+
+    @classmethod
+    def no_error(
+        cls, run: str, call_id: str | None, at_hand: Sequence[str]
+    ) -> NothingToDebug:
+        """No error is kept for the call, or for any."""
+        if not at_hand:
+            return cls(
+                f"No tool of {run} raised an error, so there is nothing to debug. "
+                f"What Claude did wrong, an invalid input say, is in {run}.transcript."
+            )
+        return cls(
+            f"No error of the call {_brief(call_id)} is at hand: the newest ones are "
+            f"kept. Calls of {run} with one: {', '.join(at_hand)}."
+        )
+
+    @classmethod
+    def nobody_there(cls, run: str) -> NothingToDebug:
+        """The debugger would ask, and nobody would answer."""
+        return cls(
+            "The debugger asks for commands, and nobody sits at this kernel to give "
+            f"them. {run}.exception() is the error, with its traceback."
         )
 
 

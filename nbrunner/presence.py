@@ -5,7 +5,9 @@ Used by `Run` and the magic; IPython is asked only where it is loaded already.
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,10 +37,31 @@ def someone_is_there(shell: Any) -> bool:
     return bool(request.get("content", {}).get("allow_stdin", False))
 
 
+def is_captured(shell: Any) -> bool:
+    """Whether what is displayed now is kept by `%%capture`, and not seen."""
+    publisher = getattr(shell, "display_pub", None)
+    kind = type(getattr(publisher, "stands_in_for", publisher))
+    return kind.__name__ == "CapturingDisplayPublisher"
+
+
 def is_headless() -> bool:
     """Whether this is a kernel with nobody at it: waiting for a person would hang."""
     shell = current_shell()
     return hasattr(shell, "kernel") and not someone_is_there(shell)
+
+
+def main_loop() -> asyncio.AbstractEventLoop | None:
+    """The event loop of the main thread, where cells are run, if it has one."""
+    if threading.current_thread() is threading.main_thread():
+        try:
+            return asyncio.get_running_loop()
+        except RuntimeError:
+            return None
+    # Asked from elsewhere: a click, in a kernel that hears clicks in a thread.
+    kernel = getattr(current_shell(), "kernel", None)
+    loop: asyncio.AbstractEventLoop | None
+    loop = getattr(getattr(kernel, "io_loop", None), "asyncio_loop", None)
+    return loop
 
 
 def cell_name(filename: str) -> str | None:

@@ -44,9 +44,9 @@ def closing_events(transcript: Transcript, stopped_by: str = "person") -> list[E
             iteration=iteration.index,
             call_id=call.id,
             outcome="interrupted",
-            content=_why(use, call),
+            content=_why(call),
         )
-        for use, call in calls
+        for _, call in calls
         if not call.is_answered
     ]
     content = [_result(use, call) for use, call in calls]
@@ -88,13 +88,11 @@ def awaits_results(transcript: Transcript) -> bool:
     )
 
 
-def _why(use: Block, call: ToolCall) -> str:
-    # A toolset's member runs without a gate: nobody knows whether it has begun.
-    may_have_begun = call.status == "running" or bool(use.get("toolset_name"))
-    return INTERRUPTED if may_have_begun else NOT_RUN
+def _why(call: ToolCall) -> str:
+    return INTERRUPTED if call.status == "running" else NOT_RUN
 
 
 def _result(use: Block, call: ToolCall) -> Block:
     if not call.is_answered:
-        return result_of(use, _why(use, call), is_error=True)
+        return result_of(use, _why(call), is_error=True)
     return result_of(use, call.result, is_error=call.is_error)

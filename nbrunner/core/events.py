@@ -90,10 +90,16 @@ class Asked(Value):
 
 
 class Halted(Value):
-    """The loop waits for a person: paused, or after a failed request."""
+    """The loop waits for a person: paused, or after a failed request.
+
+    Attributes:
+        reason: What made it pause by itself, in a few words; None where someone
+            asked for the pause.
+    """
 
     kind: Literal["halted"] = "halted"
     why: Literal["paused", "failed"]
+    reason: str | None = None
 
 
 class Resumed(Value):
@@ -228,6 +234,18 @@ class CallDecided(Value):
     for_rest: bool = False
 
 
+class RequestResent(Value):
+    """The SDK sent a request once more by itself (its client's `max_retries`).
+
+    Attributes:
+        seen: What came of it the time before: an HTTP status, or a sentence.
+    """
+
+    kind: Literal["request_resent"] = "request_resent"
+    iteration: int
+    seen: str
+
+
 class CallStarted(Value):
     """A tool began to run."""
 
@@ -288,6 +306,14 @@ class ResultsFinished(Value):
     message: Message
 
 
+class Remarked(Value):
+    """Something about an iteration that a person ought to know, as a sentence."""
+
+    kind: Literal["remarked"] = "remarked"
+    iteration: int
+    remark: str
+
+
 class RunHeld(Value):
     """The run is at its end, and is held open for a follow-up until a person ends it.
 
@@ -322,11 +348,13 @@ Event: TypeAlias = Annotated[
     | ReplyDropped
     | CallAsked
     | CallDecided
+    | RequestResent
     | CallStarted
     | CallPrinted
     | CallDisplayed
     | CallFinished
     | ResultsFinished
+    | Remarked
     | RunHeld
     | RunFinished,
     Field(discriminator="kind"),

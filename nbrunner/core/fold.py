@@ -58,7 +58,8 @@ def _(event: events.Asked, transcript: Transcript) -> Transcript:
 
 @_fold.register
 def _(event: events.Halted, transcript: Transcript) -> Transcript:
-    return _with(transcript, status=event.why, asked=_still_asked(transcript))
+    asked = _still_asked(transcript)
+    return _with(transcript, status=event.why, asked=asked, paused_for=event.reason)
 
 
 @_fold.register
@@ -70,7 +71,9 @@ def _(event: events.RunHeld, transcript: Transcript) -> Transcript:
 @_fold.register
 def _(_: events.Resumed, transcript: Transcript) -> Transcript:
     asked = _still_asked(transcript)
-    return _with(transcript, status="running", stopped_by=None, asked=asked)
+    return _with(
+        transcript, status="running", stopped_by=None, asked=asked, paused_for=None
+    )
 
 
 @_fold.register
@@ -115,6 +118,7 @@ def _(event: events.IterationStarted, transcript: Transcript) -> Transcript:
         attempts=known[0].attempts + 1 if known else 1,
         failures=known[0].failures if known else (),
         dropped=known[0].dropped if known else (),
+        resent=known[0].resent if known else (),
         dropped_marks=event.dropped_marks,
     )
     return _with(
@@ -234,6 +238,12 @@ def _(event: events.CallDecided, transcript: Transcript) -> Transcript:
 
 
 @_fold.register
+def _(event: events.RequestResent, transcript: Transcript) -> Transcript:
+    resent = (*transcript.iterations[event.iteration].resent, event.seen)
+    return _with_iteration(transcript, event.iteration, resent=resent)
+
+
+@_fold.register
 def _(event: events.CallStarted, transcript: Transcript) -> Transcript:
     return _with_call(
         transcript, event, status="running", executed_input=event.executed_input
@@ -270,7 +280,7 @@ def _(event: events.CallFinished, transcript: Transcript) -> Transcript:
 @_fold.register
 def _(event: events.ResultsFinished, transcript: Transcript) -> Transcript:
     # The blocks are what Claude reads: the SDK mends broken unicode in them, and
-    # toolset members are answered without a gate.
+    # answers the members of a toolset that follow one which failed.
     sent = {block["tool_use_id"]: block for block in tool_results(event.message)}
     calls = tuple(
         _as_sent(call, sent.get(call.id))
@@ -279,14 +289,25 @@ def _(event: events.ResultsFinished, transcript: Transcript) -> Transcript:
     answered = _with_iteration(transcript, event.iteration, tool_calls=calls)
     return _with(
         answered,
+        # A toolset's later members are not run once one failed, asked about or not.
+        status="running" if transcript.status == "asking" else transcript.status,
         messages=(*transcript.messages, event.message),
         known=(*transcript.known, facts_of(event.message)),
     )
 
 
 @_fold.register
+def _(event: events.Remarked, transcript: Transcript) -> Transcript:
+    remarks = (*transcript.iterations[event.iteration].remarks, event.remark)
+    return _with_iteration(transcript, event.iteration, remarks=remarks)
+
+
+@_fold.register
 def _(event: events.RunFinished, transcript: Transcript) -> Transcript:
-    return _with(transcript, status="finished", stopped_by=event.stopped_by, asked=())
+    reason = event.stopped_by
+    return _with(
+        transcript, status="finished", stopped_by=reason, asked=(), paused_for=None
+    )
 
 
 def _is_asked(transcript: Transcript) -> bool:

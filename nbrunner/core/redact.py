@@ -8,7 +8,7 @@ known shape, told as plain prose, is not recognised.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import JSON
@@ -46,6 +46,32 @@ _NAMED = re.compile(
 _SECRET_KEY = re.compile(rf"(?i){_TELLING_NAME}")
 
 
+class _Shape(NamedTuple):
+    """What a secret looks like, and how to see quickly that a text holds none.
+
+    Attributes:
+        pattern: What is found.
+        instead: What stands in its place.
+        signs: One of these is in every text that the pattern finds something in, once
+            case is folded. To look for them takes a tenth of the time.
+    """
+
+    pattern: re.Pattern[str]
+    instead: str
+    signs: tuple[str, ...]
+
+
+_KEYS = ("sk-", "akia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox")
+# No sign has an i: patterns that ignore case take the dotless one for it.
+_NAMES = ("key", "secret", "passw", "token", "author")
+_SHAPES = (
+    _Shape(_KEY_SHAPES, REDACTED, (*_KEYS, "aiza", "hf_", "eyj")),
+    _Shape(_BEARER, rf"\1{REDACTED}", ("bearer",)),
+    _Shape(_IN_ADDRESS, REDACTED, ("://",)),
+    _Shape(_NAMED, rf"\1{REDACTED}", _NAMES),
+)
+
+
 @overload
 def redact(text: str) -> str: ...
 @overload
@@ -54,10 +80,13 @@ def redact(text: str | None) -> str | None:
     """The text with every recognised secret replaced by `[redacted]`."""
     if text is None:
         return None
-    text = _KEY_SHAPES.sub(REDACTED, text)
-    text = _BEARER.sub(rf"\1{REDACTED}", text)
-    text = _IN_ADDRESS.sub(REDACTED, text)
-    return _NAMED.sub(rf"\1{REDACTED}", text)
+    folded = text.casefold()
+    for shape in _SHAPES:
+        for sign in shape.signs:
+            if sign in folded:
+                text = shape.pattern.sub(shape.instead, text)
+                break
+    return text
 
 
 def redact_json(value: JSON) -> JSON:

@@ -125,13 +125,16 @@ class Iteration(Value):
         notes: The person's messages that went out with it.
         reply: The whole message, as the API sent it; None while it streams.
         blocks: The blocks of the reply as far as they have come.
-        attempts: How often its request was sent.
+        attempts: How often the run sent its request.
+        resent: What the SDK saw each time before it sent a request once more by
+            itself, oldest first.
         failures: The attempts that brought no whole reply, oldest first.
         dropped: The replies that someone dropped, oldest first.
         has_failed: Whether its last attempt brought no whole reply.
         marks: Where the cache marks of its request stood, as paths.
         dropped_marks: Cache marks left out of the sent copy, as paths.
         elapsed_s: Seconds from the send to the whole reply.
+        remarks: What else a person ought to know of it, in sentences.
     """
 
     index: int
@@ -141,12 +144,14 @@ class Iteration(Value):
     blocks: tuple[Block, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     attempts: int = 1
+    resent: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
     dropped: tuple[DroppedReply, ...] = ()
     has_failed: bool = False
     marks: tuple[str, ...] = ()
     dropped_marks: tuple[str, ...] = ()
     elapsed_s: float | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def injected(self) -> tuple[str, ...]:
@@ -164,6 +169,12 @@ class Iteration(Value):
         return Usage.of(self.reply.get("usage") if self.reply else None)
 
     @property
+    def applied_edits(self) -> tuple[Block, ...]:
+        """What the API cleared of the context before Claude read the request."""
+        managed = (self.reply or {}).get("context_management") or {}
+        return tuple(managed.get("applied_edits") or ())
+
+    @property
     def attempt(self) -> str:
         """What stands for its newest attempt: no other one of the run has that name."""
         return f"{self.index}.{self.attempts}"
@@ -178,6 +189,11 @@ class Iteration(Value):
     def text(self) -> str:
         """What Claude said in it."""
         return text_of(self.blocks)
+
+    @property
+    def sends(self) -> int:
+        """How often its request went out in all, by the run or the SDK."""
+        return self.attempts + len(self.resent)
 
     def call(self, call_id: str) -> ToolCall | None:
         """The call of that id, if it is one of this reply's."""
@@ -201,6 +217,7 @@ class Transcript(Value):
         waiting: The person's messages that have not gone out yet.
         asked: Commands that wait for a safe point.
         refused: The reason of the last refusal, until something else happens.
+        paused_for: What made the run pause by itself, in a few words, while it does.
         stopped_by: Why the run ended, or would have if it were not held open; None
             while it goes on.
     """
@@ -225,6 +242,7 @@ class Transcript(Value):
     waiting: tuple[Note, ...] = ()
     asked: tuple[Command, ...] = ()
     refused: tuple[Edit | Command, str] | None = None
+    paused_for: str | None = None
     stopped_by: StoppedBy | None = None
 
     def __repr__(self) -> str:

@@ -1,7 +1,6 @@
 """The tools of a request that no approver is asked about.
 
-Those that the API or an MCP server runs never come by here, and a toolset answers
-the SDK's runner directly: it can ask through its own `confirm=` only.
+Those that the API or an MCP server runs never come by here.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from nbrunner.core.blocks import Block
     from nbrunner.core.request import Settings
 
-_RUN_HERE = ("custom", "bash_2", "computer_2", "memory_2", "text_editor_2")
+_RUN_HERE = ("custom", "bash_2", "computer_", "browser_", "memory_2", "text_editor_2")
 """How the types of tools begin that only a client can run."""
 
 
@@ -30,6 +29,4 @@ def _ungated(tool: Block) -> str | None:
         return None
     if kind == "mcp_toolset":
         return f"{tool.get('mcp_server_name')} (MCP server)"
-    if "_toolset_" in kind:
-        return f"{tool.get('name') or kind} (toolset)"
     return f"{tool.get('name') or kind} (server tool)"

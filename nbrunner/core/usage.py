@@ -38,3 +38,8 @@ class Usage(Value):
             + self.cache_creation_input_tokens
             + self.cache_read_input_tokens
         )
+
+    @property
+    def context_tokens(self) -> int:
+        """How far the context is filled after the reply: the prompt and the reply."""
+        return self.prompt_tokens + self.output_tokens

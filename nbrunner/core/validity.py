@@ -41,7 +41,12 @@ class _Call(NamedTuple):
     number: int
 
 
-def check(body: dict[str, Any], iteration: int, known: Sequence[Facts] = ()) -> None:
+def check(
+    body: dict[str, Any],
+    iteration: int,
+    known: Sequence[Facts] = (),
+    valid: Sequence[Facts] = (),
+) -> None:
     """Refuse a request body that the API would refuse.
 
     Args:
@@ -49,14 +54,32 @@ def check(body: dict[str, Any], iteration: int, known: Sequence[Facts] = ()) -> 
         iteration: Its index in the run, from 0; the error counts from 1.
         known: What is known of its messages. It saves work and is never taken on
             trust: facts count only for the very message they were found in.
+        valid: What was known of a request found valid before. Where this one begins
+            with the same messages they are not looked at again.
 
     Raises:
         InvalidHistory: The first rule that is broken, and where.
     """
     facts = survey(body["messages"], known)
-    problem = _problem_of_messages(facts) or _problem_of_marks(all_marks(body, facts))
+    start = _start_of_new(facts, valid)
+    problem = _problem_of_messages(facts, start)
+    problem = problem or _problem_of_marks(all_marks(body, facts))
     if problem is not None:
         raise InvalidHistory(iteration, *problem)
+
+
+def _start_of_new(messages: Sequence[Facts], valid: Sequence[Facts]) -> int:
+    """Where what has not been found valid begins: at a reply that answers a user.
+
+    What stands before such a reply owes it nothing, and it owes nothing to that.
+    """
+    count = len(valid)
+    if tuple(messages[:count]) != tuple(valid):
+        return 0
+    for index in range(count - 1, 0, -1):
+        if messages[index].role == "assistant" and messages[index - 1].role == "user":
+            return index
+    return 0
 
 
 def _problem_of_marks(marks: list[PlacedMark]) -> Problem | None:
@@ -67,24 +90,31 @@ def _problem_of_marks(marks: list[PlacedMark]) -> Problem | None:
     return None
 
 
-def _problem_of_messages(messages: Sequence[Facts]) -> Problem | None:
+def _problem_of_messages(messages: Sequence[Facts], start: int) -> Problem | None:
     last = len(messages) - 1
-    for index, facts in enumerate(messages):
+    new = list(enumerate(messages[start:], start))
+    for index, facts in new:
         if facts.empty is not None:
             return f"messages[{index}].content[{facts.empty}]", "an empty text block"
         if not facts.size and index < last:
             return f"messages[{index}]", "a message without content"
     said = [
         _Placed(index, facts)
-        for index, facts in enumerate(messages)
+        for index, facts in new
         if facts.size and facts.role != "system"
     ]
+    return (_problem_of_opening(said) if start == 0 else None) or _problem_of_calls(
+        said
+    )
+
+
+def _problem_of_opening(said: list[_Placed]) -> Problem | None:
     if not said:
         return "messages", "no message to send"
     first = said[0].facts
     if first.role == "assistant" and first.starts_with != "compaction":
         return "messages[0]", "the first message is the assistant's"
-    return _problem_of_calls(said)
+    return None
 
 
 def _problem_of_calls(said: list[_Placed]) -> Problem | None:

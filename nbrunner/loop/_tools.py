@@ -10,17 +10,10 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from anthropic.lib.tools import (
-    BetaAsyncBuiltinFunctionTool,
-    BetaAsyncFunctionTool,
-    BetaBuiltinFunctionTool,
-    BetaFunctionTool,
-    BetaRunnableToolset,
-    ToolError,
-)
+import anyio
+from anthropic.lib.tools import BetaBuiltinFunctionTool, ToolError
 
 from nbrunner.core.approval import rejection
 from nbrunner.core.blocks import well_formed
@@ -35,9 +28,19 @@ from nbrunner.core.events import (
     Event,
     Outcome,
 )
-from nbrunner.errors import NotATool, close_matches
+from nbrunner.errors import close_matches
+from nbrunner.loop._kinds import (
+    awaitable,
+    checked_tool,
+    is_awaited,
+    is_function_tool,
+    is_toolset,
+    kind_of,
+)
 from nbrunner.loop._sdk import plain
-from nbrunner.loop.exits import Left
+from nbrunner.loop._toolsets import ToolsetGate
+from nbrunner.loop.exits import Left, NotBegun
+from nbrunner.loop.failed_calls import FailedCalls, log_failure
 from nbrunner.loop.invalid_input import (
     rejected_input,
     validation_sentence,
@@ -53,9 +56,13 @@ from nbrunner.loop.results import (
 from nbrunner.loop.tracebacks import FrameName, tool_traceback
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from nbrunner.core.blocks import Block
     from nbrunner.core.commands import Decision
     from nbrunner.loop.displays import Catcher
+    from nbrunner.loop.places import Place, Places
+    from nbrunner.loop.side_by_side import SideBySide
 
 SDK_ERROR_LIMIT = 4096
 """How much of `repr(error)` the SDK sends (tests/loop/test_sdk_contract.py)."""
@@ -68,6 +75,9 @@ class Desk(Protocol):
     sdk_texts: bool
     frame_name: FrameName
     caught_displays: Catcher
+    places: Places
+    ahead: SideBySide
+    failed_calls: FailedCalls
 
     def write(self, event: Event) -> object: ...
 
@@ -80,7 +90,7 @@ class Desk(Protocol):
     def stop_now(self, because: BaseException | None = None) -> None: ...
 
 
-class _Result(NamedTuple):
+class Result(NamedTuple):
     """What came of a call: `CallFinished` without its place and time."""
 
     outcome: Outcome
@@ -95,23 +105,35 @@ class Gate(BetaBuiltinFunctionTool):
     def __init__(self, tool: Any, desk: Desk) -> None:
         self.tool = tool
         self._desk = desk
+        self._kind = kind_of(tool)
+        # A toolset's results are the SDK's own, and so is its way to send them.
+        self._sdk_texts = desk.sdk_texts or hasattr(tool, "family")
 
     def to_dict(self) -> Any:
         return self.tool.to_dict()
 
     def call(self, input: object) -> Any:  # noqa: A002 - the SDK names it so
-        """Run the tool for the call that this input belongs to."""
+        """Give the result of the call that this input belongs to."""
+        call_id, ahead = self._desk.call_id(input), self._desk.ahead
+        begun = call_id in ahead
+        answer = ahead.result(call_id) if begun else self.answer(call_id, input)
+        result, is_error = answer
+        if is_error:
+            raise ToolError(result.content)
+        return result.content
+
+    def answer(self, call_id: str, input: object) -> tuple[Result, bool]:  # noqa: A002 - as above
+        """Run the tool for a call; also whether Claude is told of an error."""
         desk = self._desk
         elapsed_s: float | None = None
-        call_id = desk.call_id(input)
         place: dict[str, Any] = {"iteration": desk.iteration, "call_id": call_id}
         decision = desk.decision(call_id)
         if isinstance(decision, Reject):
-            result = _Result("rejected", well_formed(rejection(decision.reason)))
+            result = Result("rejected", well_formed(rejection(decision.reason)))
         elif isinstance(decision, Answer):
-            result = _Result("answered", decision.content)
+            result = Result("answered", decision.content)
         elif desk.must_stop():
-            result = _Result("interrupted", NOT_RUN)
+            result = Result("interrupted", NOT_RUN)
         else:
             if isinstance(decision, Approve) and decision.is_modified:
                 input = decision.input  # noqa: A001 - the SDK names it so
@@ -121,11 +143,9 @@ class Gate(BetaBuiltinFunctionTool):
             elapsed_s = time.perf_counter() - started
         desk.write(CallFinished(**place, **result._asdict(), elapsed_s=elapsed_s))
         is_error = isinstance(decision, Answer) and decision.is_error
-        if result.outcome not in ("ok", "answered") or is_error:
-            raise ToolError(result.content)
-        return result.content
+        return result, is_error or result.outcome not in ("ok", "answered")
 
-    def _result_of(self, call_input: object, place: dict[str, Any]) -> _Result:
+    def _result_of(self, call_input: object, place: dict[str, Any]) -> Result:
         """Run the tool; whatever it does becomes a result."""
 
         def printed(text: str) -> None:
@@ -139,44 +159,81 @@ class Gate(BetaBuiltinFunctionTool):
 
         try:
             with caught_prints(printed), self._desk.caught_displays(displayed):
-                content, remark = self._content_of(self.tool.call(call_input))
+                content, remark = self._made(call_input)
         except Exception as error:  # noqa: BLE001 - told to Claude and to the person
+            self._report(place["call_id"], error)
             return self._failed(error)
+        except NotBegun:
+            return Result("interrupted", NOT_RUN)
         except BaseException as error:  # noqa: BLE001 - the same
+            self._report(place["call_id"], error)
             # Past the SDK's own `except Exception` it would end the loop with the
             # call unanswered, and no later request would be accepted.
             self._desk.stop_now(error)
             return self._interrupted(error)
-        return _Result("ok", content, remark=remark)
+        return Result("ok", content, remark=remark)
+
+    def _made(self, call_input: object) -> tuple[Any, str | None]:
+        """Make the call, in the place of the tool."""
+
+        def called() -> tuple[Any, str | None]:
+            # A generator that the tool returns is read there too.
+            return self._content_of(self.tool.call(call_input))
+
+        async def awaited() -> tuple[Any, str | None]:
+            if not is_awaited(self.tool):
+                # The SDK's plain MCP tools call their session from such a thread.
+                return await anyio.to_thread.run_sync(called, abandon_on_cancel=True)
+            return self._content_of(await awaitable(self.tool).call(call_input))
+
+        work = called if self._kind == "plain" else awaited
+        made: tuple[Any, str | None] = self._place.run(work, self._desk.must_stop)
+        return made
+
+    @property
+    def begins_ahead(self) -> bool:
+        """Whether its calls can be made beside others, and not in this thread only."""
+        return not self._place.is_here
+
+    @property
+    def _place(self) -> Place:
+        named = getattr(self.tool, "family", self.name)
+        return self._desk.places.of(named, self._kind)
 
     def _content_of(self, value: Any) -> tuple[Any, str | None]:
-        if self._desk.sdk_texts:
+        if self._sdk_texts:
             return sdk_content_of_return(value, self.name)
         return content_of_return(value, self.name)
 
     def _content_of_error(self, error: ToolError) -> tuple[Any, str | None]:
-        if self._desk.sdk_texts:
+        if self._sdk_texts:
             return sdk_content_of_return(error.content, self.name)
         return content_of_error(error.content, self.name)
 
-    def _failed(self, error: Exception) -> _Result:
+    def _report(self, call_id: str, error: BaseException) -> None:
+        self._desk.failed_calls.note(call_id, error)
+        is_answer = isinstance(error, ToolError)
+        log_failure(self.name, call_id, error, is_answer=is_answer)
+
+    def _failed(self, error: Exception) -> Result:
         if (invalid := rejected_input(error)) is not None:
             trace = validation_trace(invalid, self.tool)
-            if not self._desk.sdk_texts:
+            if not self._sdk_texts:
                 sentence = validation_sentence(invalid, self.name)
-                remark = "the SDK would say only that the arguments are invalid"
-                return _Result("invalid", well_formed(sentence), trace, remark)
-            return _Result("invalid", _sdk_error_text(error), trace)
+                why = "the SDK would say only that the arguments are invalid"
+                return Result("invalid", well_formed(sentence), trace, why)
+            return Result("invalid", _sdk_error_text(error), trace)
         if isinstance(error, ToolError):
-            content, changed = self._content_of_error(error)
-            return _Result("error", content, self._traceback(error), changed)
-        return _Result("error", _sdk_error_text(error), self._traceback(error))
+            content, remark = self._content_of_error(error)
+            return Result("error", content, self._traceback(error), remark)
+        remark = self._place.advice(error, self.name)
+        return Result("error", _sdk_error_text(error), self._traceback(error), remark)
 
-    def _interrupted(self, error: BaseException) -> _Result:
+    def _interrupted(self, error: BaseException) -> Result:
         why = INTERRUPTED
         if not isinstance(error, KeyboardInterrupt):
             why = f"{_sdk_error_text(error)} ended this call, and its result is lost."
-        return _Result("interrupted", why, self._traceback(error))
+        return Result("interrupted", why, self._traceback(error))
 
     def _traceback(self, error: BaseException) -> str:
         return well_formed(tool_traceback(error, self._desk.frame_name))
@@ -245,7 +302,7 @@ class ToolBox:
 
         A tool takes the place of the one that had its name.
         """
-        checked = [_checked(tool) for tool in tools]
+        checked = [checked_tool(tool) for tool in tools]
         self._tools |= {_name_of(t): t for t in checked if not isinstance(t, dict)}
         return tuple(plain(t if isinstance(t, dict) else t.to_dict()) for t in checked)
 
@@ -257,19 +314,21 @@ class ToolBox:
 
     def names_in(self, sent: Iterable[Block]) -> set[str]:
         """The names among those definitions of the tools that run here."""
-        return {t.name for t in self._offered(sent) if _is_gated(t)}
+        return {t.name for t in self._offered(sent) if is_function_tool(t)}
 
     def answered_in(self, sent: Iterable[Block]) -> set[str]:
         """The names that the SDK's runner answers itself, toolsets included."""
         return {_name_of(tool) for tool in self._offered(sent)}
 
     def gated(self, desk: Desk, sent: Iterable[Block]) -> list[Any]:
-        """The tools to run for a request that offers those, each behind its gate.
+        """The tools to run for a request that offers those, each behind its gate."""
 
-        Toolsets are as they are.
-        """
-        offered = self._offered(sent)
-        return [Gate(tool, desk) if _is_gated(tool) else tool for tool in offered]
+        def gate(tool: Any) -> Any:
+            if is_toolset(tool):
+                return ToolsetGate(tool, lambda member: Gate(member, desk).call)
+            return Gate(tool, desk)
+
+        return [gate(tool) for tool in self._offered(sent)]
 
     def _offered(self, sent: Iterable[Block]) -> list[Any]:
         definitions = list(sent)
@@ -279,28 +338,11 @@ class ToolBox:
             for name, tool in self._tools.items()
             if (
                 name in names
-                if _is_gated(tool)
+                if is_function_tool(tool)
                 else plain(tool.to_dict()) in definitions
             )
         ]
 
 
 def _name_of(tool: Any) -> str:
-    name = tool.toolset_name if isinstance(tool, BetaRunnableToolset) else tool.name
-    return str(name)
-
-
-def _is_gated(tool: Any) -> bool:
-    return isinstance(tool, BetaFunctionTool | BetaBuiltinFunctionTool)
-
-
-def _checked(tool: Any) -> Any:
-    if isinstance(tool, dict) or _is_gated(tool):
-        return tool
-    if isinstance(tool, BetaRunnableToolset):
-        return tool
-    name = getattr(tool, "name", None) or getattr(tool, "__name__", None) or repr(tool)
-    if isinstance(tool, BetaAsyncFunctionTool | BetaAsyncBuiltinFunctionTool):
-        raise NotATool(str(name), "coroutine tool")
-    is_function = isinstance(tool, Callable) and not isinstance(tool, type)  # type: ignore[arg-type]
-    raise NotATool(str(name), "function" if is_function else type(tool).__name__)
+    return str(tool.toolset_name if is_toolset(tool) else tool.name)

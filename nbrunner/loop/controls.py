@@ -60,13 +60,18 @@ class Controls:
         self.decisions = Decisions(pen)
         self._stepping = False
         self._early: list[tuple[Submit, By]] = []
+        self._reason: str | None = None
         self._inbox, self._pen = inbox, pen
 
     def listen(self) -> None:
         """Obey what was asked since the last time."""
         with self._pen.held():
-            for command, by in self._inbox.take():
+            commands = self._inbox.take()
+            for command, by in commands:
                 self._obey(command, by)
+        if commands:
+            # Of calls side by side another may wait for just what was decided.
+            self._inbox.stir()
 
     def safe_point(self) -> None:
         """Obey what was asked; wait here while the run is paused.
@@ -88,13 +93,23 @@ class Controls:
             StopAsked: Someone asked the run to stop.
         """
         self.is_paused = True
-        self._pen.write(Halted(why=why))
+        reason, self._reason = self._reason, None
+        self._pen.write(Halted(why=why, reason=reason))
         while self.is_paused:
             self._inbox.wait(unless=lambda: self._pen.is_taken)
             self.listen()
             if self.stopping:
                 raise StopAsked
+            asked = self._pen.transcript.asked
+            if self.is_paused and any(isinstance(it, Pause) for it in asked):
+                # Someone let it go on, and paused it again before it did: it waits on.
+                self._pen.write(Halted(why=why, reason=reason))
         self._pen.write(Resumed())
+
+    def break_for(self, reason: str) -> None:
+        """Pause at the next safe point, for a reason that is shown."""
+        self.listen()  # a "go on" from before this happened is not about it
+        self.is_paused, self._reason = True, reason
 
     def hold(self) -> None:
         """Wait at the end of a run until a message or `resume()` takes it further.
@@ -143,7 +158,11 @@ class Controls:
             if made is not None or self.stopping or self.dropping:
                 return made
             if not ask_here():
-                self._inbox.wait(unless=lambda: self._pen.is_taken)
+                self._inbox.wait(unless=lambda: self._waits_in_vain(call_id))
+
+    def _waits_in_vain(self, call_id: str) -> bool:
+        is_decided = self.decisions.of(call_id) is not None
+        return is_decided or self.stopping or self.dropping or self._pen.is_taken
 
     def step_done(self) -> None:
         """An iteration is over: halt before the next, if one step was asked for."""

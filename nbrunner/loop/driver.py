@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from nbrunner.core.approval import NOBODY_THERE, ProposedCall, Ruling
 from nbrunner.core.closing import closing_events, dropped_failure, stopped_failure
@@ -21,9 +21,11 @@ from nbrunner.core.events import (
     Event,
     Failure,
     IterationStarted,
+    Remarked,
     ReplyDropped,
     ReplyFinished,
     RequestFailed,
+    RequestResent,
     ResultsFinished,
     RunFinished,
     RunHeld,
@@ -39,18 +41,27 @@ from nbrunner.loop.controls import Controls
 from nbrunner.loop.decisions import why_not
 from nbrunner.loop.displays import Catcher, nothing_caught
 from nbrunner.loop.exits import Left, StopAsked
+from nbrunner.loop.failed_calls import FailedCalls, failure_words
 from nbrunner.loop.ledger import Ledger, Pen
+from nbrunner.loop.resends import Resends
+from nbrunner.loop.side_by_side import SideBySide, begun_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from nbrunner.core.blocks import Block, Message
     from nbrunner.core.commands import Decision
+    from nbrunner.core.history import Facts
     from nbrunner.core.request import Fitted
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
     from nbrunner.loop.approval import Approver
     from nbrunner.loop.inbox import Inbox
+    from nbrunner.loop.places import Places
     from nbrunner.loop.tracebacks import FrameName
+
+
+ErrorBreak: TypeAlias = Literal["pause", "tell"]
+"""What to do when a call failed: pause, or only say so where nobody is there."""
 
 
 class Driver:
@@ -73,29 +84,41 @@ class Driver:
         max_iterations: int | None,
         hold: bool,
         hold_on_failure: bool,
+        error_break: ErrorBreak | None,
         sdk_texts: bool,
         frame_name: FrameName,
+        places: Places,
+        parallel_calls: bool = False,
+        failed_calls: FailedCalls,
         caught_displays: Catcher = nothing_caught,
         approver: Approver | None = None,
         someone_answers: Callable[[], bool] = lambda: True,
         ask_here: Callable[[], bool] = lambda: False,
     ) -> None:
         self.iteration = 0
+        self.failed_calls = failed_calls
         self.sdk_texts = sdk_texts
         self.frame_name = frame_name
         self.caught_displays = caught_displays
+        self.places = places
+        self.ahead = SideBySide({})
+        self._gates: list[Any] = []
+        self._parallel_calls = parallel_calls
         self._pen = Pen(ledger)
         self._controls = Controls(inbox, self._pen)
-        self._client, self._tools = client, tools
+        self._client = client.with_middleware(Resends(self._on_resent))
+        self._tools = tools
         self._source: Source = source
         self._stream, self._max_iterations = stream, max_iterations
         self._hold, self._hold_on_failure = hold, hold_on_failure
         self._approver, self._someone_answers = approver, someone_answers
         self._ask_here = ask_here
+        self._error_break = error_break
         self._exchange: Exchange | None = None
         self._started = 0
         self._sent_at = 0.0
         self.broken_by: BaseException | None = None
+        self._valid: list[Facts] = []
 
     # -- the loop ------------------------------------------------------------
 
@@ -151,6 +174,7 @@ class Driver:
 
         self._pen.take(last_words)
         self._controls.wake()
+        self.places.leave()
 
     def suspend(self, stopped_by: str) -> None:
         """End for now, with what is in hand: `begin()` goes on from there."""
@@ -235,8 +259,10 @@ class Driver:
         """
         fitted = self._begin_iteration()
         with self.telling_of_failure():
-            check(fitted.body, self.iteration, fitted.known)
+            check(fitted.body, self.iteration, fitted.known, self._valid)
+            self._valid = fitted.known
             gates = self._tools.gated(self, fitted.body.get("tools", ()))
+            self._gates = gates
             exchange = Exchange(self._client, fitted.body, gates, stream=self._stream)
             self._exchange = exchange
             self._sent_at = time.perf_counter()
@@ -277,11 +303,15 @@ class Driver:
             return None
         self._controls.answer_by_hand(iteration, by_hand or {})
         sent = iteration.request.settings.tools
-        self._ask_about_calls(iteration, self._tools.names_in(sent))
-        message = exchange.answer_calls(
-            lambda name: MissingTool(name, self._tools, self, sent),
-            self._tools.answered_in(sent),
-        )
+        self._ask_about_calls(iteration)
+        # The user's own loop runs this in the user's thread, on the notebook's loop.
+        with self.places.loops.blocked():
+            calls = exchange.calls if self._parallel_calls else ()
+            self.ahead = begun_together(self._gates, calls)
+            message = exchange.answer_calls(
+                lambda name: MissingTool(name, self._tools, self, sent),
+                self._tools.answered_in(sent),
+            )
         self._controls.decisions.forget()
         return message
 
@@ -301,6 +331,7 @@ class Driver:
             self._drop_if_asked()
         elif message is not None:
             self._pen.write(ResultsFinished(iteration=self.iteration, message=message))
+            self._break_on_error()
         self._let_go()
 
     def _drop_if_asked(self) -> None:
@@ -338,6 +369,11 @@ class Driver:
             )
         return fitted
 
+    def _on_resent(self, seen: str) -> None:
+        if self.must_stop():
+            raise StopAsked
+        self._pen.write(RequestResent(iteration=self.iteration, seen=seen))
+
     def note_part(self, part: Part) -> None:
         """Tell of a piece of the reply.
 
@@ -352,12 +388,20 @@ class Driver:
         elif part.value:
             self._pen.write(BlockGrew(**place, part=part.kind, text=part.value))
 
-    def _ask_about_calls(self, iteration: Iteration, runnable: set[str]) -> None:
+    def _ask_about_calls(self, iteration: Iteration) -> None:
         """Let the approver rule on each call that a tool would run."""
         if self._approver is None:
             return
+        sent = iteration.request.settings.tools
+        runnable, answered = self._tools.names_in(sent), self._tools.answered_in(sent)
+        members = {
+            block["id"]
+            for block in iteration.blocks
+            if block.get("type") == "tool_use" and block.get("toolset_name") in answered
+        }
         for call in iteration.tool_calls:
-            if call.name not in runnable or self._controls.decisions.of(call.id):
+            runs = call.name in runnable or call.id in members
+            if not runs or self._controls.decisions.of(call.id):
                 continue
             if call.name in self._transcript.trusted:
                 approve = Approve(call_id=call.id)
@@ -406,6 +450,17 @@ class Driver:
                 raise
             self._controls.dropping = False
             self._fail(dropped_failure(self._iteration))
+
+    def _break_on_error(self) -> None:
+        """Pause before the results go out, if a call failed and that was asked for."""
+        reason = failure_words(self._iteration)
+        if reason is None or self._error_break is None:
+            return
+        if self._error_break == "pause":
+            self._controls.break_for(reason)
+            return
+        remark = f"{reason}; the run did not pause, since nobody is here to look."
+        self._pen.write(Remarked(iteration=self.iteration, remark=remark))
 
     def _fail(self, failure: Failure) -> None:
         self._let_go()

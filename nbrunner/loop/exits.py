@@ -9,3 +9,11 @@ class StopAsked(BaseException):
 
 class Left(BaseException):
     """Nobody waits for this driver any more; what it still does is not told."""
+
+
+class Moved(BaseException):
+    """A call had not begun on an event loop when the loop was blocked, or closed."""
+
+
+class NotBegun(BaseException):
+    """The run stopped while a call waited for its turn elsewhere; it never began."""

@@ -12,14 +12,17 @@ import sysconfig
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 FrameName: TypeAlias = Callable[[str], str | None]
 """Names a code file for a person (`In[3]`), or None for a file it does not know."""
 
 _Level: TypeAlias = tuple[traceback.TracebackException | None, BaseException | None]
 
-_OWN_FRAMES = ("nbrunner.", "anthropic.", "pydantic.")
+_OWN_FRAMES = ("nbrunner.", "anthropic.", "pydantic.", "anyio.")
 
 
 def tool_traceback(error: BaseException, frame_name: FrameName) -> str:
@@ -63,6 +66,17 @@ def _below(level: traceback.TracebackException, error: BaseException) -> list[_L
     if isinstance(error, BaseExceptionGroup):
         below.extend(zip(level.exceptions or (), error.exceptions, strict=False))
     return below
+
+
+def tool_frames(error: BaseException) -> TracebackType | None:
+    """The traceback of an error from the tool's own first frame down.
+
+    None where the error never passed through the tool.
+    """
+    frames = error.__traceback__
+    for _ in range(_frames_above_the_tool(error)):
+        frames = frames.tb_next if frames is not None else None
+    return frames
 
 
 def _frames_above_the_tool(error: BaseException) -> int:

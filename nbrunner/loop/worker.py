@@ -63,22 +63,23 @@ class Worker:
     def wait(
         self,
         timeout_s: float | None = None,
-        meanwhile: Callable[[], object] = lambda: None,
+        *,
+        meanwhile: Callable[[float], object] | None = None,
     ) -> bool:
         """Block until the run ends; False if the time ran out first.
 
         Args:
-            timeout_s: How long, in seconds; None is for ever.
-            meanwhile: Called a few times a second, in the thread that waits.
+            timeout_s: How long to wait, in seconds; None is for ever.
+            meanwhile: Called again and again with how long it may take.
         """
+        pause = meanwhile or self._finished.wait
         deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
         while not self._finished.is_set():
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 return False
-            meanwhile()
             # A signal that arrives just before a wait does not end it.
-            self._finished.wait(min(left_s, _HEARTBEAT_S))
+            pause(min(left_s, _HEARTBEAT_S))
         return True
 
     async def finished(self) -> None:

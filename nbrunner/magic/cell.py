@@ -1,4 +1,4 @@
-"""A cell with a run in it: shown live while it runs, left behind as a static page."""
+"""A cell with a run in it: awaited, blocked by it, or left behind by it."""
 
 from __future__ import annotations
 
@@ -6,29 +6,17 @@ import contextlib
 import contextvars
 from typing import TYPE_CHECKING, Any
 
-from IPython.display import display
-
+from nbrunner.cell_output import opened, shown
 from nbrunner.core.redact import redact
+from nbrunner.debugger import point_at
 from nbrunner.errors import RunFailed
-from nbrunner.presence import someone_is_there
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from IPython.core.interactiveshell import InteractiveShell
-    from IPython.display import DisplayHandle
 
     from nbrunner.run import Run
-
-
-class StaticPage:
-    """A run's page as it stands now; displaying it later shows the same."""
-
-    def __init__(self, run: Run) -> None:
-        self._bundle = {"text/html": run.to_html(), "text/plain": run.to_text()}
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return self._bundle
 
 
 async def awaited(run: Run, shell: InteractiveShell) -> None:
@@ -37,7 +25,7 @@ async def awaited(run: Run, shell: InteractiveShell) -> None:
     Raises:
         RunFailed: The run ended with an error, which also ends Run All.
     """
-    with _shown(run, shell):
+    with _debuggable(run, shell), shown(run, shell):
         if run.transcript.is_gated and not hasattr(shell, "kernel"):
             # A terminal shows no panel: what is asked is asked by input().
             run.wait()
@@ -52,7 +40,7 @@ def blocking(run: Run, shell: InteractiveShell) -> None:
     Raises:
         RunFailed: The run ended with an error.
     """
-    with _shown(run, shell):
+    with _debuggable(run, shell), shown(run, shell, blocks=True):
         run.wait()
     _raise_failure(run)
 
@@ -62,42 +50,36 @@ def detached(run: Run) -> None:
 
     A failed run raises nothing here, since its cell is done: the page tells of it.
     """
-    close = _opened(run)
+    close = opened(run)
     # Clicks end a run too: what is sent then goes to this cell all the same.
     context = contextvars.copy_context()
     run.start(then=lambda: context.run(close))
 
 
 @contextlib.contextmanager
-def _shown(run: Run, shell: InteractiveShell) -> Iterator[None]:
-    """Show the panel while the run goes on, and its static page in the end."""
-    if not someone_is_there(shell):
-        try:
-            yield
-        finally:
-            display(StaticPage(run))  # type: ignore[no-untyped-call]
-        return
-    close = _opened(run)
+def _debuggable(run: Run, shell: InteractiveShell) -> Iterator[None]:
+    """Let `%debug` in the next cell open where a tool of this one failed."""
+    before = run.exception()
     try:
         yield
     finally:
-        close()
+        error = run.exception()
+        if error is not None and error is not before:
+            _point_at_once_done(error, shell)
 
 
-def _opened(run: Run) -> Callable[[], None]:
-    """Show a live panel; returns what puts the static page in its place.
+def _point_at_once_done(error: BaseException, shell: InteractiveShell) -> None:
+    """Point `%debug` at an error when the cell is over.
 
-    A saved widget view reads "model not found" to everyone who opens the notebook
-    later, so that has to be called whatever happens.
+    Of a cell that raises, IPython makes what it raised the last error, and the frames
+    of that are ours.
     """
-    panel = run.show()
-    handle: DisplayHandle = display(panel, display_id=True)  # type: ignore[no-untyped-call]
 
-    def close() -> None:
-        panel.close()
-        handle.update(StaticPage(run))  # type: ignore[no-untyped-call]
+    def point(*_: Any) -> None:
+        shell.events.unregister("post_run_cell", point)
+        point_at(error)
 
-    return close
+    shell.events.register("post_run_cell", point)
 
 
 def _raise_failure(run: Run) -> None:

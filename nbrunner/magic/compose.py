@@ -7,13 +7,15 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from nbrunner import replay
-from nbrunner.errors import UnknownApprover, UnknownName, UsageError
+from nbrunner.core.apply import apply
+from nbrunner.core.edits import ToggleCache
+from nbrunner.errors import UnknownApprover, UnknownName, UnknownTool, UsageError
 from nbrunner.loop.approval import approve_all, ask, reject_all
 from nbrunner.magic.line import USAGE, Line
 from nbrunner.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 RUN_NAME = "_run"
 """The variable that always holds the last run."""
@@ -50,13 +52,29 @@ def compose(
         "approver": _approver(line, variables),
     }
     given = {key: value for key, value in options.items() if value is not None}
-    return Run(
+    run = Run(
         **{**defaults, **_params(line, variables), **given},
         name=line.name or RUN_NAME,
         client=_client(line, variables),
         tools=[tool for name in line.tools for tool in _tool(name, variables)],
+        main_thread=_main_thread(line, variables),
         messages=body.removesuffix("\n"),
     )
+    _mark(run, line.cache)
+    return run
+
+
+def _mark(run: Run, places: Sequence[str]) -> None:
+    """Ask for cache marks, which the loop sets before its first request.
+
+    Raises:
+        EditRefused: One cannot be set: told now, since the loop would only show it.
+    """
+    request = run.transcript.next_request()
+    for place in places:
+        edit = ToggleCache(place)
+        request = apply(request, edit, by="code")
+        run.submit(edit)
 
 
 def _tool(name: str, variables: Mapping[str, Any]) -> list[Any]:
@@ -65,6 +83,28 @@ def _tool(name: str, variables: Mapping[str, Any]) -> list[Any]:
         raise UnknownName("--tools", name, tool_names(variables))
     value = variables[name]
     return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _main_thread(line: Line, variables: Mapping[str, Any]) -> list[str]:
+    """The names of the tools to run on the main thread.
+
+    On the line a tool goes by its variable; what Claude calls it counts too.
+    """
+    tools = {name: _tool(name, variables) for name in line.tools}
+    own_names = {tool.name for many in tools.values() for tool in many if _runs(tool)}
+    names = []
+    for name in line.main_thread:
+        if name in tools:
+            names += [tool.name for tool in tools[name] if _runs(tool)]
+        elif name in own_names:
+            names.append(name)
+        else:
+            raise UnknownTool("--main-thread", name, {*tools, *own_names})
+    return names
+
+
+def _runs(tool: Any) -> bool:
+    return hasattr(tool, "call") and isinstance(getattr(tool, "name", None), str)
 
 
 def tool_names(variables: Mapping[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ it, from the cell that defined the tools); `%load_ext nbrunner` does not wait fo
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError as ShellUsageError
@@ -17,7 +18,7 @@ from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
 from nbrunner.core.redact import redact
 from nbrunner.errors import NbrunnerError, UsageError
 from nbrunner.magic.cell import awaited, blocking, detached
-from nbrunner.magic.line import USAGE, HelpAsked, Line, parse_line
+from nbrunner.magic.line import USAGE, HelpAsked, Line, help_text, parse_line
 from nbrunner.presence import someone_is_there
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from nbrunner.run import Run
 
 _FIRST_LINE = re.compile(r"%%toolrun(?![\w-])(?P<line>.*)", re.DOTALL)
+
+_depth: ContextVar[int] = ContextVar("nbrunner_depth", default=0)
+"""How many cells this context is in: subshells run cells side by side."""
 
 
 @magics_class
@@ -45,7 +49,6 @@ class ToolrunMagics(Magics):
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
         self._shell = shell
-        self.depth = 0
 
     @no_var_expand
     @cell_magic
@@ -53,6 +56,9 @@ class ToolrunMagics(Magics):
         """Run a tool loop in this cell, blocking: reached only under another magic."""
         if (run := self._begun(line, cell)) is not None:
             blocking(run, self._shell)
+
+    # What `%%toolrun?` shows.
+    toolrun.__doc__ = f"Run a tool loop in this cell.\n\n{help_text()}"
 
     async def toolrun_awaited(self, line: str, cell: str) -> None:
         """Run a tool loop in this cell and leave the kernel free to hear clicks."""
@@ -67,7 +73,7 @@ class ToolrunMagics(Magics):
         cell is left to the magic.
         """
         match = _FIRST_LINE.fullmatch(lines[0]) if lines else None
-        if match is None or self.depth or match["line"].rstrip().endswith("?"):
+        if match is None or _depth.get() or match["line"].rstrip().endswith("?"):
             return lines
         line, body = match["line"].strip(), "".join(lines[1:])
         call = f"toolrun_awaited({line!r}, {body!r})"
@@ -75,11 +81,12 @@ class ToolrunMagics(Magics):
 
     def entered(self, *_: Any) -> None:
         """A cell begins; cells nest under magics that run one."""
-        self.depth += 1
+        _depth.set(_depth.get() + 1)
 
     def left(self, *_: Any) -> None:
         """A cell ended."""
-        self.depth = max(0, self.depth - 1)
+        # The kernel awaits a cell in a task of its own, and tells of its end outside.
+        _depth.set(max(0, _depth.get() - 1))
 
     def _begun(self, line: str, cell: str) -> Run | None:
         """The cell's run, in the notebook's variables, if the cell is to wait for it.
@@ -134,6 +141,7 @@ class ToolrunMagics(Magics):
             max_tokens=self.max_tokens,
             max_iterations=self.max_iterations,
             hold=options.hold,
+            break_on_error=options.break_on_error,
             hold_on_failure=someone_is_there(self._shell),
         )
 

@@ -8,6 +8,7 @@ import shlex
 from dataclasses import dataclass
 from typing import NoReturn
 
+from nbrunner.core.caching import block_address
 from nbrunner.errors import UsageError, close_matches
 
 USAGE = """\
@@ -21,12 +22,17 @@ For example:
 %%toolrun --help lists the options."""
 
 
+CACHE_PLACES = ("system", "tools", "results", "request")
+"""Where `--cache` sets marks; `results` are the newest ones, request by request."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """What the line of a cell asks for; names are names of notebook variables."""
 
     name: str | None
     tools: tuple[str, ...]
+    main_thread: tuple[str, ...]
     model: str | None
     system: str | None
     system_text: str | None
@@ -37,8 +43,10 @@ class Line:
     client: str | None
     params: str | None
     approve: str | None
+    cache: tuple[str, ...]
     step: bool
     hold: bool
+    break_on_error: bool
     detach: bool
 
 
@@ -72,6 +80,14 @@ def _parser() -> _Parser:
         metavar="TOOL,TOOL",
         help="variables that hold the tools",
     )
+    add(
+        "--main-thread",
+        action="append",
+        default=[],
+        metavar="TOOL,TOOL",
+        help="those of the tools that hold something of the notebook's own thread, "
+        "such as an open sqlite3 connection: they run on it",
+    )
     add("--model", help="model of the requests")
     add("--system", metavar="VARIABLE", help="variable with the system prompt")
     add("--system-text", metavar="TEXT", help="the system prompt itself, in quotes")
@@ -90,7 +106,19 @@ def _parser() -> _Parser:
         metavar="WHO",
         help="all (default), ask, none, or a variable with an approver: by_tool({...})",
     )
+    add(
+        "--cache",
+        action="append",
+        default=[],
+        metavar="PLACE,PLACE",
+        help=f"cache marks from the start: {', '.join(CACHE_PLACES)}",
+    )
     add("--step", action="store_true", help="halt before each request")
+    add(
+        "--break-on-error",
+        action="store_true",
+        help="pause when a tool call failed, before Claude reads of it",
+    )
     add(
         "--hold",
         action="store_true",
@@ -103,6 +131,11 @@ def _parser() -> _Parser:
     )
     add("--help", "-h", action="store_true", help="show this")
     return parser
+
+
+def help_text() -> str:
+    """The usage and every option, in words."""
+    return _parser().format_help()
 
 
 def parse_line(line: str) -> Line:
@@ -119,7 +152,7 @@ def parse_line(line: str) -> Line:
     parser = _parser()
     options = vars(parser.parse_args(words))
     if options.pop("help"):
-        raise HelpAsked(parser.format_help())
+        raise HelpAsked(help_text())
     name = options["name"]
     if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
         raise UsageError(
@@ -134,10 +167,33 @@ def parse_line(line: str) -> Line:
         raise UsageError(
             "--record says how to use a --cassette PATH, which is missing."
         )
-    options["tools"] = tuple(
-        tool for given in options["tools"] for tool in given.replace(",", " ").split()
+    options["tools"] = _listed(options["tools"])
+    options["main_thread"] = _listed(options["main_thread"])
+    options["cache"] = tuple(
+        map(_cache_place, dict.fromkeys(_listed(options["cache"])))
     )
     return Line(**options)
+
+
+def _listed(given: list[str]) -> tuple[str, ...]:
+    """The names of an option that takes several, given once or more often."""
+    return tuple(name for words in given for name in words.replace(",", " ").split())
+
+
+def _cache_place(place: str) -> str:
+    """A place where a mark can be asked for before anything is sent.
+
+    Raises:
+        UsageError: There is no such place.
+    """
+    if place in CACHE_PLACES or block_address(place):
+        return place
+    near = close_matches(place, CACHE_PLACES)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    raise UsageError(
+        f"--cache {place}: no cache mark can stand there.{hint} Name "
+        f"{', '.join(CACHE_PLACES)} or a block such as messages[0].content[0]."
+    )
 
 
 def _positive(text: str) -> int:

@@ -26,6 +26,7 @@ from nbrunner.views.iteration import (
     summary_key,
 )
 from nbrunner.views.look import Look
+from nbrunner.views.next_request import NEXT_KEY, next_fragment
 from nbrunner.views.page import (
     bar_fragment,
     panel_content,
@@ -57,11 +58,17 @@ class Followed(Protocol):
 
 
 class Feed:
-    """What a panel's views know, and how they are told what is new."""
+    """What a panel's views know, and how they are told what is new.
 
-    def __init__(self, run: Followed, send: Send) -> None:
+    Attributes:
+        changed: Set while there is something to tell.
+        home: The page that gets what is to take the panel's place, if anything is.
+    """
+
+    def __init__(self, run: Followed, send: Send, *, blocks: bool = False) -> None:
         self.changed = threading.Event()
-        self._run, self._send = run, send
+        self.home: str | None = None
+        self._run, self._send, self._blocks = run, send, blocks
         self._look = Look(name=run.name, live=True)
         self._lock = threading.RLock()
         self._noted: deque[events.Event] = deque()
@@ -87,14 +94,18 @@ class Feed:
             # Noted first, told after: what is taken out here is in the transcript.
             self._noted.clear()
             transcript = self._run.transcript
-            self._frame = self._framing(transcript)
             self._standing = Standing.of(transcript)
-            self._look = replace(self._look, marks=self._standing.count)
+            self._look = self._looking()
+            self._frame = self._framing(transcript)
             self._remember(transcript)
             content = panel_content(
-                transcript, name=self._look.name, whole=self._look.whole
+                transcript,
+                name=self._look.name,
+                whole=self._look.whole,
+                blocks=self._blocks,
             )
-            self._tell({"op": "snapshot", "html": str(content), "answers": answers})
+            message = {"op": "snapshot", "html": str(content), "answers": answers}
+            self._tell(message if self.home is None else {**message, "home": self.home})
 
     def flush(self) -> None:
         """Send what has changed since the last message, if anything has."""
@@ -104,9 +115,8 @@ class Feed:
             transcript = self._run.transcript
             touched = touched_by(noted, transcript)
             if not all(isinstance(event, events.BlockGrew) for event in noted):
-                touched.calls |= self._changed_standing(transcript)
+                self._add_changed_standing(touched, transcript)
             # A fragment can be touched twice; it is sent once.
-            self._look = replace(self._look, marks=self._standing.count)
             changes = {c["key"]: c for c in self._changes(transcript, touched)}
             if changes:
                 self._tell({"op": "patch", "changes": list(changes.values())})
@@ -143,6 +153,8 @@ class Feed:
         if touched.iterations:
             self._remember(transcript)
         yield from self._changed_calls(transcript, touched)
+        for index in sorted(touched.lines - touched.iterations):
+            yield self._summary(transcript, index)
         for index, change in grown:
             if index not in touched.iterations:
                 yield change
@@ -155,6 +167,7 @@ class Feed:
             "bar": str(bar_fragment(transcript, look)),
             "waiting": str(waiting_fragment(transcript, look)),
             "send": str(send_fragment(transcript, look)),
+            NEXT_KEY: str(next_fragment(transcript, look)),
         }
 
     def _changed_frame(self, transcript: Transcript) -> Iterator[Change]:
@@ -163,9 +176,18 @@ class Feed:
             if known.get(key) != html:
                 yield {"key": key, "html": html}
 
-    def _changed_standing(self, transcript: Transcript) -> set[tuple[int, str]]:
+    def _add_changed_standing(self, touched: Touched, transcript: Transcript) -> None:
         known, self._standing = self._standing, Standing.of(transcript)
-        return known.changed(self._standing, transcript)
+        changed = known.changed(self._standing, transcript, self._look)
+        self._look = self._looking()
+        touched.calls |= changed.calls
+        touched.iterations |= changed.iterations
+        if known.scale != self._standing.scale:
+            touched.lines.update(range(len(transcript.iterations)))
+
+    def _looking(self) -> Look:
+        standing = self._standing
+        return replace(self._look, marks=standing.count, scale=standing.scale)
 
     def _changed_calls(
         self, transcript: Transcript, touched: Touched

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
 from pydantic import Field, TypeAdapter, ValidationError
 
 from nbrunner.core.blocks import Value
-from nbrunner.core.caching import Ttl
+from nbrunner.core.caching import Ttl, block_address
 from nbrunner.core.commands import Approve
 from nbrunner.core.edits import Edit, ToggleCache
 from nbrunner.core.schema import schema_of
@@ -62,10 +62,10 @@ class WithdrawNote(Value):
 
 
 class ToggleCacheMark(Value):
-    """The cache toggle of a tool result."""
+    """The cache toggle of a place: a tool result by its call's id, or another."""
 
     intent: Literal["toggle_cache"]
-    call: str
+    place: str = Field(max_length=LONGEST_KEY)
     ttl: Ttl = "5m"
 
 
@@ -151,9 +151,11 @@ def obey(intent: Intent, run: Steered) -> None:
             if not run.withdraw(intent.note, by="person"):
                 raise IntentRefused("That message has gone out already.")
         case ToggleCacheMark():
-            if run.transcript.find_call(intent.call) is None:
+            # Whether a block takes a mark is the loop's to say, where it stands then.
+            is_place = intent.place in _PLACES or block_address(intent.place)
+            if not is_place and run.transcript.find_call(intent.place) is None:
                 raise IntentRefused("That call is no longer part of the conversation.")
-            run.submit(ToggleCache(intent.call, intent.ttl), by="person")
+            run.submit(ToggleCache(intent.place, intent.ttl), by="person")
         case AskAgain():
             run.retry(attempt=intent.attempt, by="person")
         case Decide():
@@ -195,6 +197,10 @@ def _edited_input(intent: Decide, transcript: Transcript) -> Any:
         return read_form(schema, call.input, intent.fields)
     except NotAnInput as error:
         raise IntentRefused(f"{error} The call still waits.") from error
+
+
+_PLACES = ("system", "tools", "request")
+"""Where a mark can stand that is no block of the conversation."""
 
 
 _OPEN_TO = {

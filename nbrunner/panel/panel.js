@@ -2,19 +2,19 @@
  * The live panel. Python renders every fragment; this file places them, appends
  * streamed text and reports clicks. It never builds markup from data.
  *
- * Messages in:  {op: "snapshot", seq, html, answers}
+ * Messages in:  {op: "snapshot", seq, html, answers, home?}
  *               {op: "patch", seq, changes: [{key, html, into?} | {key, text}]}
  *               {op: "refused", seq, reason}
- * Messages out: {op: "hello"}, or an intent:
- *               {intent, attempt?, call?, digest?, fields?, ttl?, note?, part?, text?}
+ * Messages out: {op: "hello", page}, {op: "bye", page}, or an intent: {intent,
+ *               attempt?, call?, digest?, fields?, place?, ttl?, note?, part?, text?}
  *
  * @typedef {{key: string, html?: string, into?: string, text?: string}} Change
  * @typedef {{op: string, seq: number, html?: string, answers?: boolean,
- *            changes?: Change[], reason?: string}} Message
+ *            home?: string, changes?: Change[], reason?: string}} Message
  */
 
 const FOCUSABLE = "summary, button, textarea, select, a";
-const HELLO_AGAIN_MS = [120, 240, 500, 1000, 2000];
+const HELLO_AGAIN_MS = [120, 240, 500, 1000, 2000, 4000, 8000];
 const TICK_MS = 1000;
 const DEAF_AFTER_HELLOS = 5;
 
@@ -276,7 +276,7 @@ class View {
 
   /** @param {HTMLButtonElement} button */
   act(button) {
-    const { intent, attempt, call, digest, note, part, ttl } = button.dataset;
+    const { intent, attempt, call, digest, place, note, part, ttl } = button.dataset;
     /** @type {Record<string, any>} */
     const message = { intent };
     if (attempt) message.attempt = attempt;
@@ -287,6 +287,7 @@ class View {
       const filled = [...fields].map((field) => [field.dataset.field, field.value]);
       message.fields = Object.fromEntries(filled);
     }
+    if (place) message.place = place;
     if (note) message.note = note;
     if (part) message.part = part;
     if (ttl) message.ttl = ttl;
@@ -324,7 +325,10 @@ class View {
 export default () => {
   /** @type {Set<View>} */
   const views = new Set();
+  // Who asks: a notebook that is opened anew makes its models anew, and so this.
+  const page = Math.random().toString(36).slice(2);
   let snapshot = "";
+  let isStranger = false;
   let seq = -1;
   let upToDate = false;
   let heard = false;
@@ -339,7 +343,7 @@ export default () => {
     const round = ++asking;
     const again = (attempt) => {
       if (round !== asking || views.size === 0 || (upToDate && heard)) return;
-      model.send({ op: "hello" });
+      model.send({ op: "hello", page });
       if (attempt >= DEAF_AFTER_HELLOS) sayThatClicksWait();
       const wait = HELLO_AGAIN_MS[Math.min(attempt, HELLO_AGAIN_MS.length - 1)];
       setTimeout(() => again(attempt + 1), wait);
@@ -351,6 +355,12 @@ export default () => {
     for (const view of views) find(view.el, "deaf")?.removeAttribute("hidden");
   }
 
+  /** @param {View} view */
+  function showSnapshot(view) {
+    view.showAll(snapshot);
+    if (isStranger) find(view.el, "reloaded")?.removeAttribute("hidden");
+  }
+
   /** @param {Message} message */
   function take(model, message) {
     if (message.op === "snapshot") {
@@ -358,7 +368,9 @@ export default () => {
       upToDate = true;
       seq = message.seq;
       snapshot = message.html;
-      for (const view of views) view.showAll(snapshot);
+      // What takes the panel's place in the end goes to the page that began the cell.
+      isStranger = Boolean(message.home) && message.home !== page;
+      for (const view of views) showSnapshot(view);
       return;
     }
     if (message.op === "refused") {
@@ -383,13 +395,14 @@ export default () => {
     render({ model, el }) {
       const view = new View(el, (message) => model.send(message));
       views.add(view);
-      if (snapshot) view.showAll(snapshot);
+      if (snapshot) showSnapshot(view);
       // A view that came later has missed the patches since the snapshot.
       upToDate = false;
       hello(model);
       return () => {
         views.delete(view);
         view.close();
+        if (views.size === 0) model.send({ op: "bye", page });
       };
     },
   };

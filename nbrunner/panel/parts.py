@@ -5,8 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from nbrunner.core.caching import block_address
 from nbrunner.views.call import PART_FIELDS, call_fragment, call_key
-from nbrunner.views.iteration import SYSTEM_KEY, SYSTEM_PART, system_fragment
+from nbrunner.views.iteration import (
+    SYSTEM_KEY,
+    SYSTEM_PART,
+    iteration_fragment,
+    iteration_key,
+    system_fragment,
+)
+from nbrunner.views.marks import MARKS, holds
+from nbrunner.views.next_request import NEXT_KEY, next_fragment
 
 if TYPE_CHECKING:
     from nbrunner.core.transcript import Transcript
@@ -14,6 +23,7 @@ if TYPE_CHECKING:
 
 _FIELDS = "|".join(PART_FIELDS)
 _CALL_PART = re.compile(rf"it(\d{{1,6}})\.call\.(.+)\.({_FIELDS})", re.DOTALL)
+_LISTED_PART = re.compile(r"it(\d{1,6})\.(?:block(\d{1,6})\.all|request\.(\d{1,6}))")
 
 
 def holder_of(part: str, transcript: Transcript, look: Look) -> dict[str, str] | None:
@@ -26,6 +36,10 @@ def holder_of(part: str, transcript: Transcript, look: Look) -> dict[str, str] |
     """
     if part == SYSTEM_PART.key and transcript.settings.system:
         return {"key": SYSTEM_KEY, "html": str(system_fragment(transcript, look))}
+    if part.startswith(MARKS):
+        return _holder_of_marks(part.removeprefix(MARKS), transcript, look)
+    if (listed := _LISTED_PART.fullmatch(part)) is not None:
+        return _holder_of_listed(listed, transcript, look)
     found = _CALL_PART.fullmatch(part)
     if found is None or int(found[1]) >= len(transcript.iterations):
         return None
@@ -35,3 +49,38 @@ def holder_of(part: str, transcript: Transcript, look: Look) -> dict[str, str] |
         return None
     html = call_fragment(transcript, iteration, call, look)
     return {"key": call_key(iteration, call), "html": str(html)}
+
+
+def _holder_of_marks(
+    place: str, transcript: Transcript, look: Look
+) -> dict[str, str] | None:
+    """The fragment that holds the row of a block."""
+    address = block_address(place)
+    if address is None:
+        return None
+    if not transcript.iterations and address[0] < len(transcript.messages):
+        return {"key": NEXT_KEY, "html": str(next_fragment(transcript, look))}
+    for iteration in transcript.iterations:
+        if holds(iteration, place):
+            return _whole_iteration(iteration.index, transcript, look)
+    return None
+
+
+def _holder_of_listed(
+    listed: re.Match[str], transcript: Transcript, look: Look
+) -> dict[str, str] | None:
+    """The iteration of a block of a reply, or of a message of a request."""
+    index = int(listed[1])
+    if index >= len(transcript.iterations):
+        return None
+    iteration = transcript.iterations[index]
+    is_block = listed[2] is not None
+    there = len(iteration.blocks) if is_block else iteration.request.position
+    if int(listed[2] or listed[3]) >= there:
+        return None
+    return _whole_iteration(index, transcript, look)
+
+
+def _whole_iteration(index: int, transcript: Transcript, look: Look) -> dict[str, str]:
+    html = iteration_fragment(transcript, index, look)
+    return {"key": iteration_key(index), "html": str(html)}

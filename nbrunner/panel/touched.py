@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from nbrunner.core import events
 from nbrunner.core.commands import Decision, Submit
 from nbrunner.core.edits import ToggleCache
+from nbrunner.views.context import scale_of
+from nbrunner.views.marks import MARKS, holds
 from nbrunner.views.words import marks_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nbrunner.core.transcript import Transcript
+    from nbrunner.views.look import Look
 
 _CALL = (
     events.CallAsked,
@@ -27,7 +30,9 @@ _ITERATION = (
     events.BlockStarted,
     events.ReplyFinished,
     events.RequestFailed,
+    events.RequestResent,
     events.ResultsFinished,
+    events.Remarked,
 )
 _RUN = (
     events.RunStarted,
@@ -45,11 +50,13 @@ class Touched:
     Attributes:
         iterations: Indexes of whole iterations.
         calls: Single calls, each by its iteration and its id.
+        lines: Indexes of iterations of which only the one line is.
         grown: Streamed blocks that only grew, each by iteration and place.
     """
 
     iterations: set[int] = field(default_factory=set)
     calls: set[tuple[int, str]] = field(default_factory=set)
+    lines: set[int] = field(default_factory=set)
     grown: set[tuple[int, int]] = field(default_factory=set)
 
 
@@ -75,19 +82,21 @@ def touched_by(noted: Iterable[events.Event], transcript: Transcript) -> Touched
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the fragments of calls say of the run around them.
+    """What fragments say of the cache marks of the whole run.
 
     Attributes:
         count: How many marks are set, which every toggle shows.
-        calls: What is said of single calls, each as its id and the saying.
+        scale: How many tokens a full bar of context stands for.
+        places: What is said of single places, each with the saying.
     """
 
     count: str = ""
-    calls: frozenset[tuple[str, str]] = frozenset()
+    scale: int = 1
+    places: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
     def of(cls, transcript: Transcript) -> Standing:
-        """How the calls of a transcript stand."""
+        """How the marks of a transcript stand."""
         said: set[tuple[str, str]] = set()
         said.update((mark.place, mark.ttl) for mark in transcript.marks)
         for command in transcript.asked:
@@ -99,14 +108,21 @@ class Standing:
                 said.add((refused.place, reason))
             elif isinstance(refused, Decision):
                 said.add((refused.call_id, reason))
-        return cls(marks_words(transcript), frozenset(said))
+        return cls(marks_words(transcript), scale_of(transcript), frozenset(said))
 
-    def changed(self, now: Standing, transcript: Transcript) -> set[tuple[int, str]]:
-        """The calls that say something else now, each by its iteration and its id."""
-        changed = {call_id for call_id, _ in self.calls ^ now.calls}
-        return {
-            (iteration.index, call.id)
-            for iteration in transcript.iterations
-            for call in iteration.tool_calls
-            if self.count != now.count or call.id in changed
-        }
+    def changed(self, now: Standing, transcript: Transcript, look: Look) -> Touched:
+        """What says something else now."""
+        changed = {place for place, _ in self.places ^ now.places}
+        recounted = self.count != now.count
+        blocks = set(changed)
+        if recounted:
+            blocks |= {place for place, _ in now.places}
+            blocks |= {part.removeprefix(MARKS) for part in look.whole}
+        touched = Touched()
+        for iteration in transcript.iterations:
+            if any(holds(iteration, place) for place in blocks):
+                touched.iterations.add(iteration.index)
+            for call in iteration.tool_calls:
+                if recounted or call.id in changed:
+                    touched.calls.add((iteration.index, call.id))
+        return touched

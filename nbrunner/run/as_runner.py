@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from nbrunner.cell_output import shown_while_blocking
 from nbrunner.core.edits import SetMessages, SetParams, SetSystem, SetTools
 from nbrunner.errors import UsageError
 from nbrunner.loop._sdk import message_of, plain
@@ -59,7 +60,8 @@ class AsRunner(Steering):
             own = self._own = OwnLoop(self._new_driver(), stream=streams)
         self._is_iterated = True
         try:
-            yield from own.items()
+            with shown_while_blocking(self):
+                yield from own.items()
         finally:
             self._is_iterated = False
 

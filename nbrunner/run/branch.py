@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
@@ -11,12 +13,16 @@ from nbrunner.core.transcript import Transcript
 from nbrunner.core.ungated import ungated_in
 from nbrunner.errors import Ungated
 from nbrunner.loop._sdk import checked_parameters, plain
+from nbrunner.loop._structured import on_the_wire, parsed
 from nbrunner.loop._tools import ToolBox
 from nbrunner.loop.approval import approve_all, checked_approver
+from nbrunner.loop.event_log import log_event
+from nbrunner.loop.failed_calls import FailedCalls
 from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.ledger import Ledger, Listener
+from nbrunner.loop.places import Places
 from nbrunner.replay.client import is_matched_by_order, source_of
-from nbrunner.run.given import client_of, messages_of
+from nbrunner.run.given import client_of, messages_of, tool_names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,6 +30,7 @@ if TYPE_CHECKING:
     from nbrunner.core.blocks import Message
     from nbrunner.core.usage import Usage
     from nbrunner.loop.approval import Approver
+    from nbrunner.panel import Panel
 
 
 class Branch:
@@ -44,30 +51,38 @@ class Branch:
         allow_ungated: bool = False,
         hold: bool = False,
         hold_on_failure: bool = False,
+        break_on_error: bool = False,
         sdk_texts: bool = False,
+        parallel_calls: bool = False,
+        main_thread: str | Iterable[str] = (),
         name: str = "run",
         **params: Any,
     ) -> None:
         self.name = name
         self._client = client_of(client)
         self._tools = ToolBox(tools)
+        definitions = self._tools.definitions
+        runnable = self._tools.answered_in(definitions)
+        self._on_main_thread = tool_names_of(main_thread, runnable)
+        self._output_type = params.get("output_format")
         settings = Settings(
             model=model,
             max_tokens=max_tokens,
             system=plain(system),
-            tools=self._tools.definitions,
-            params=plain(checked_parameters(params)),
+            tools=definitions,
+            params=plain(on_the_wire(checked_parameters(params))),
         )
         is_gated = checked_approver(approver) is not approve_all
         self._refuses_ungated = is_gated and not allow_ungated
         self._check_gates(settings)
-        self._hold = hold
+        self._hold, self._break_on_error = hold, break_on_error
         self._driving: dict[str, Any] = {
             "stream": stream,
             "max_iterations": max_iterations,
             "approver": approver if is_gated else None,
             "hold_on_failure": hold_on_failure,
             "sdk_texts": sdk_texts,
+            "parallel_calls": parallel_calls,
         }
         self._set_out(
             Transcript(
@@ -81,8 +96,12 @@ class Branch:
 
     def _set_out(self, transcript: Transcript) -> None:
         """Begin from there, with nothing at work yet."""
+        self.panels: weakref.WeakSet[Panel] = weakref.WeakSet()
         self._ledger = Ledger(transcript)
+        self._ledger.subscribe(functools.partial(log_event, self.name))
         self._inbox = Inbox()
+        self._failed_calls = FailedCalls()
+        self._places = Places(self._on_main_thread)
 
     def _check_gates(self, settings: Settings) -> None:
         ungated = ungated_in(settings) if self._refuses_ungated else ()
@@ -106,6 +125,17 @@ class Branch:
     def text(self) -> str:
         """What Claude said last."""
         return self.transcript.text
+
+    @property
+    def parsed_output(self) -> Any:
+        """What Claude said last, as the `output_format`; None without one.
+
+        Raises:
+            pydantic.ValidationError: The text does not fit it; `run.text` has it.
+        """
+        if self._output_type is None or not self.text:
+            return None
+        return parsed(self.text, self._output_type)
 
     @property
     def usage(self) -> Usage:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.redact import redact
-from nbrunner.errors import UsageError
+from nbrunner.errors import UnknownTool, UsageError
 from nbrunner.loop._sdk import checked_client, live_client, plain
 from nbrunner.replay import Cassette, connect, play
 
@@ -43,3 +43,16 @@ def messages_of(given: str | Iterable[Any]) -> list[Message]:
                 'content, {"role": "user", "content": "..."}.'
             )
     return messages
+
+
+def tool_names_of(given: str | Iterable[str], runnable: set[str]) -> frozenset[str]:
+    """The names of tools that run on the main thread; a str is one name.
+
+    Raises:
+        UnknownTool: One is the name of no tool that runs here.
+    """
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
+        if name not in runnable:
+            raise UnknownTool("main_thread", name, runnable)
+    return frozenset(names)

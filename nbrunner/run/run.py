@@ -12,20 +12,17 @@ from typing import TYPE_CHECKING, Any
 from nbrunner.core.apply import apply
 from nbrunner.core.events import EditApplied
 from nbrunner.errors import UsageError
-from nbrunner.run.as_runner import AsRunner
+from nbrunner.run.debugging import Debugging
 from nbrunner.run.given import client_of
-from nbrunner.views.page import static_page
-from nbrunner.views.text import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nbrunner.core.edits import Edit
     from nbrunner.core.transcript import Transcript
-    from nbrunner.panel import Panel
 
 
-class Run(AsRunner):
+class Run(Debugging):
     """One conversation branch: settings, history, and whatever is asked of it.
 
     Nothing is sent before `start()`, `wait()`, `await` or a loop of your own over it.
@@ -48,11 +45,18 @@ class Run(AsRunner):
         approver: Says of each call whether it may run: `approve_all`, `reject_all`,
             `ask`, `by_tool(...)`, or a function of your own that takes the call.
         allow_ungated: Accept tools that no approver can be asked about: those that
-            the API or an MCP server runs, and toolsets.
+            the API or an MCP server runs.
         hold_on_failure: Wait for `retry()` or `stop()` after a request that failed
             and may succeed when sent again, instead of ending.
+        break_on_error: Pause when a tool call failed, before its result goes out; in
+            a kernel that nobody sits at the run goes on, and its page says so.
         sdk_texts: Send Claude the SDK's own texts for an invalid input, an unknown
             tool and an odd return value, in place of ours.
+        parallel_calls: Make the calls of one reply side by side, each in a thread of
+            its own, in place of one after the other. The results keep their order.
+        main_thread: The names of tools that run on the main thread, because they hold
+            something of it: an open sqlite3 connection, a window. It makes their
+            calls while a cell awaits the run or waits for it, and between cells.
         name: What the run is called in its panel and in its lines of Python.
         **params: Any other parameter of the SDK's `tool_runner()`.
 
@@ -61,14 +65,18 @@ class Run(AsRunner):
         NotATool: Something in `tools` is not a tool.
         NotAnApprover: The approver is not one.
         Ungated: With an approver, a tool runs without asking it.
+        UnknownTool: A name in `main_thread` is none of a tool.
         NotAClient: The client is one for asyncio.
         NoKey: No client was given and the environment holds no key.
+
+    Attributes:
+        panels: The live panels that were made of this run and are still held.
+        branches: The runs that were forked from this one, oldest first.
     """
 
     def _set_out(self, transcript: Transcript) -> None:
         super()._set_out(transcript)
         self.branches: list[Run] = []
-        """The runs that were forked from this one, oldest first."""
 
     # -- branches --------------------------------------------------------------
 
@@ -116,27 +124,3 @@ class Run(AsRunner):
         checked = self._checked(edit)
         apply(self.transcript.next_request(), checked, by="code")
         self._ledger.write(EditApplied(edit=checked, by="code"))
-
-    # -- showing ---------------------------------------------------------------
-
-    def show(self) -> Panel:
-        """A live panel on this run, to look at and to steer it by."""
-        from nbrunner.panel import Panel  # noqa: PLC0415 - loads anywidget
-
-        return Panel(self)
-
-    def to_html(self) -> str:
-        """The transcript as static HTML, redacted: no script, no widget."""
-        return static_page(self.transcript, name=self.name)
-
-    def to_text(self) -> str:
-        """The transcript as plain text, redacted."""
-        return as_text(self.transcript, name=self.name)
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/html": self.to_html(), "text/plain": self.to_text()}
-
-    def __repr__(self) -> str:
-        count = len(self.transcript.iterations)
-        state = self.stopped_by or self.transcript.status
-        return f"<Run {self.name}: {count} iterations, {state}>"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 from typing import TYPE_CHECKING, Any, Self
 
+from nbrunner.cell_output import shown_while_blocking
 from nbrunner.core.commands import By, Command, Stop
 from nbrunner.core.events import Asked
 from nbrunner.errors import RunInterrupted, UsageError, WaitInterrupted
-from nbrunner.loop.driver import Driver
+from nbrunner.loop.driver import Driver, ErrorBreak
 from nbrunner.loop.interrupts import Interrupts
 from nbrunner.loop.worker import Worker
-from nbrunner.presence import cell_name, is_headless
+from nbrunner.presence import cell_name, is_headless, main_loop
 from nbrunner.publisher import caught_displays
-from nbrunner.run.branch import Branch
+from nbrunner.run.showing import Showing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from nbrunner.core.transcript import Transcript
 
 
-class Running(Branch):
+class Running(Showing):
     """A branch that can be started, waited for, and stopped."""
 
     def _set_out(self, transcript: Transcript) -> None:
@@ -49,6 +52,8 @@ class Running(Branch):
             self._check_can_go_on()
             hold = self._hold and not is_headless()
             self._worker = Worker(self._left_driver() or self._new_driver(hold=hold))
+            self._places.follow(main_loop(), is_main=True)
+            self._worker.when_finished(self._places.main_thread.stir)
             if then is not None:
                 self._worker.when_finished(then)
             self._worker.start()
@@ -57,11 +62,13 @@ class Running(Branch):
     def wait(self, timeout_s: float | None = None) -> Transcript:
         """Block until the run ends; starts it if nobody did.
 
-        A call that waits for a decision is asked about by `input()`, in this cell or
-        terminal: no click arrives while the thread is blocked.
+        In a notebook's cell the run is shown below the cell meanwhile. A call that
+        waits for a decision is asked about by `input()`: no click arrives while the
+        thread is blocked.
 
         Args:
-            timeout_s: How long to wait, in seconds; None is for ever.
+            timeout_s: How long to wait, in seconds; None is for ever. With a time
+                limit nothing is shown: who waits in pieces would get many pages.
 
         Raises:
             TimeoutError: The time ran out; the run goes on.
@@ -70,6 +77,14 @@ class Running(Branch):
                 KeyboardInterrupt.
         """
         worker = self._started()
+        is_shown = timeout_s is None and worker.is_running
+        shown = shown_while_blocking(self) if is_shown else contextlib.nullcontext()
+        with shown, self._places.loops.blocked():
+            self._block(worker, timeout_s)
+        return self._outcome(worker)
+
+    def _block(self, worker: Worker, timeout_s: float | None) -> None:
+        meanwhile = self._serve_or_ask if _in_main_thread() else None
         interrupts = 0
         ended = False
         while not ended:
@@ -77,7 +92,7 @@ class Running(Branch):
                 # In here, since the next interrupt may come while it is obeyed.
                 if interrupts:
                     self.stop(now=interrupts > 1)
-                ended = worker.wait(timeout_s, self._ask_person)
+                ended = worker.wait(timeout_s, meanwhile=meanwhile)
                 if not ended:
                     message = f"{self.name} still runs after {timeout_s} s."
                     raise TimeoutError(message)
@@ -85,7 +100,10 @@ class Running(Branch):
                 interrupts += 1
         if interrupts:
             raise WaitInterrupted(self.name)
-        return self._outcome(worker)
+
+    def _serve_or_ask(self, at_most_s: float) -> None:
+        if not self._ask_person():
+            self._places.main_thread.serve(at_most_s)
 
     def __await__(self) -> Generator[Any, None, Transcript]:
         """Wait for the end and leave the event loop free: clicks arrive meanwhile."""
@@ -94,6 +112,7 @@ class Running(Branch):
     async def _joined(self) -> Transcript:
         worker = self._started()
         loop = asyncio.get_running_loop()
+        self._places.follow(loop, is_main=_in_main_thread())
         interrupts = 0
 
         def interrupted() -> None:
@@ -158,6 +177,7 @@ class Running(Branch):
             )
 
     def _new_driver(self, *, hold: bool = False) -> Driver:
+        self._places.follow(main_loop(), is_main=True)
         return Driver(
             ledger=self._ledger,
             inbox=self._inbox,
@@ -165,7 +185,10 @@ class Running(Branch):
             tools=self._tools,
             source=self.source,
             frame_name=cell_name,
+            failed_calls=self._failed_calls,
             caught_displays=caught_displays,
+            places=self._places,
+            error_break=self._error_break(),
             hold=hold,
             someone_answers=lambda: not is_headless(),
             ask_here=self._ask_person,
@@ -176,6 +199,11 @@ class Running(Branch):
         """Ask about a call in this thread, which waits; False where that cannot be."""
         return False
 
+    def _error_break(self) -> ErrorBreak | None:
+        if not self._break_on_error:
+            return None
+        return "tell" if is_headless() else "pause"
+
     def _left_driver(self) -> Driver | None:
         """A driver that was left with a reply in hand; there is none here."""
         return None
@@ -185,3 +213,7 @@ class Running(Branch):
         with self._ledger.lock:
             self._ledger.write(Asked(command=command, by=by))
             self._inbox.put(command, by)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

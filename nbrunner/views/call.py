@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from nbrunner.core.caching import MAX_MARKS
-from nbrunner.core.commands import Decision, Submit
-from nbrunner.core.edits import ToggleCache
+from nbrunner.core.commands import Decision
 from nbrunner.views import words
 from nbrunner.views.content import content_part
 from nbrunner.views.decision import decision_fragment
@@ -15,10 +13,10 @@ from nbrunner.views.displays import display_fragments
 from nbrunner.views.html import Html, h, spaced
 from nbrunner.views.json_tree import json_fragment
 from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
+from nbrunner.views.marks import beside_row, mark_chip, refusal_at, toggles
 from nbrunner.views.verdict import verdict_words
 
 if TYPE_CHECKING:
-    from nbrunner.core.caching import Ttl
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
 
 
@@ -90,18 +88,11 @@ def _summary(
             chip(label, tone),
             h("code", call.name, "(", named, ")", class_="nbr-sig"),
             h("span", class_="nbr-grow"),
-            _mark_chip(transcript, call),
+            mark_chip(transcript, call.id),
             clock() if look.live and call.status == "running" else None,
             h("span", " · ".join(fact for fact in facts if fact), class_="nbr-num"),
         ),
     )
-
-
-def _mark_chip(transcript: Transcript, call: ToolCall) -> Html | None:
-    marked = transcript.mark_at(call.id)
-    if marked is None:
-        return None
-    return chip("cache 5 min" if marked.ttl == "5m" else "cache 1 h", "mark")
 
 
 def _asked_and_told(
@@ -118,7 +109,8 @@ def _asked_and_told(
 
     is_changed = call.executed_input not in (None, call.input)
     label = "input Claude proposed" if is_changed else "input"
-    asked = [json_fragment(call.input, label=label, look=look, part=part("input"))]
+    proposed = json_fragment(call.input, label=label, look=look, part=part("input"))
+    asked = [_with_mark(proposed, transcript, iteration, call, look)]
     if is_changed:
         ran = part("executed_input")
         asked.append(
@@ -136,7 +128,28 @@ def _asked_and_told(
     trace = words.portable_trace(call.traceback, replayed=lasting)
     label = "what happened (for you)"
     happened = block(trace, label=label, look=look, part=part("traceback"))
-    return [*asked, _side_by_side(happened, told)]
+    debug = _debug_line(call, look)
+    seen = h("div", happened, debug) if debug else happened
+    return [*asked, _side_by_side(seen, told)]
+
+
+def _with_mark(
+    shown: Html,
+    transcript: Transcript,
+    iteration: Iteration,
+    call: ToolCall,
+    look: Look,
+) -> Html:
+    """The input with the row of its `tool_use` block; the result's is in the foot."""
+    numbers = (
+        number
+        for number, content in enumerate(iteration.blocks)
+        if content.get("type") == "tool_use" and content.get("id") == call.id
+    )
+    number = next(numbers, None)
+    if number is None:
+        return shown
+    return beside_row(shown, transcript, iteration, number, look) or shown
 
 
 def _verdict(call: ToolCall) -> Html | None:
@@ -167,70 +180,37 @@ def _foot(
     remark = _remark(words.not_run(iteration, call) or call.remark)
     if not look.live:
         return remark
-    controls = _cache_toggle(transcript, call, look) if call.is_answered else None
-    refused = _refusal(transcript, call)
+    what = f"the result of {call.name}"
+    controls = toggles(transcript, call.id, what, look) if call.is_answered else None
+    refused = _refused(transcript, call) or refusal_at(transcript, call.id)
     if not (controls or remark or refused):
         return None
     return h("div", spaced(controls, remark, refused), class_="nbr-foot")
+
+
+def _debug_line(call: ToolCall, look: Look) -> Html | None:
+    """The line that opens the debugger where the tool failed."""
+    if not look.live or call.status != "error":
+        return None
+    line = h(
+        "code",
+        f"{look.name}.debug({json.dumps(call.id)})",
+        class_="nbr-py",
+        title="opens the debugger in the frame that failed, as %debug does in the "
+        "next cell",
+    )
+    return h("div", line, class_="nbr-rest")
 
 
 def _remark(text: str | None) -> Html | None:
     return h("span", text, class_="nbr-remark") if text else None
 
 
-_FULL = "All four marks are set: take one off first."
-
-
-def _toggle_line(call: ToolCall, look: Look, ttl: Ttl) -> str:
-    lasting = "" if ttl == "5m" else f', ttl="{ttl}"'
-    return f"{look.name}.submit(ToggleCache({json.dumps(call.id)}{lasting}))"
-
-
-def _cache_toggle(transcript: Transcript, call: ToolCall, look: Look) -> list[Html]:
-    marked = transcript.mark_at(call.id)
-    waits = any(
-        isinstance(command, Submit)
-        and isinstance(command.edit, ToggleCache)
-        and command.edit.place == call.id
-        for command in transcript.asked
-    )
-    full = marked is None and look.marks.startswith(str(MAX_MARKS))
-    lasting: list[tuple[Ttl, str, str]] = [
-        ("5m", "Cache mark", "cache mark"),
-        ("1h", "1 h", "1-hour cache mark"),
-    ]
-    return [
-        *(
-            h(
-                "button",
-                label,
-                type="button",
-                class_=f"nbr-button {'nbr-on' if is_on else 'nbr-quiet'}",
-                data_intent="toggle_cache",
-                data_call=call.id,
-                data_ttl=ttl,
-                aria_pressed="true" if is_on else "false",
-                aria_label=f"{what} on the result of {call.name}",
-                title=_FULL if full else f"in Python: {_toggle_line(call, look, ttl)}",
-            )
-            for ttl, label, what in lasting
-            for is_on in [marked is not None and marked.ttl == ttl]
-        ),
-        h("span", look.marks, class_="nbr-num"),
-        *([chip("waits for the next safe point", "warn")] if waits else []),
-        h(
-            "code",
-            _toggle_line(call, look, "5m" if marked is None else marked.ttl),
-            class_="nbr-py",
-        ),
-    ]
-
-
-def _refusal(transcript: Transcript, call: ToolCall) -> Html | None:
+def _refused(transcript: Transcript, call: ToolCall) -> Html | None:
+    """Why the last decision about the call did not count."""
     if transcript.refused is None:
         return None
     asked, reason = transcript.refused
-    is_toggle = isinstance(asked, ToggleCache) and asked.place == call.id
-    if is_toggle or (isinstance(asked, Decision) and asked.call_id == call.id):
+    if isinstance(asked, Decision) and asked.call_id == call.id:
         return h("span", reason, class_="nbr-refused", role="alert")
     return None

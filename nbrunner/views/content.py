@@ -36,7 +36,7 @@ def content_part(content: Any, *, label: str, look: Look, part: Part) -> Html:
         shown = block(text, label=label, look=look, part=part)
         tree = unfolded(text)
         return h("div", shown, tree) if tree else shown
-    return h("div", label_line(label), content_fragments(content))
+    return h("div", label_line(label), content_fragments(content, look=look, part=part))
 
 
 def is_text(content: Any) -> bool:
@@ -49,50 +49,65 @@ def is_text(content: Any) -> bool:
     )
 
 
-def content_fragments(content: Any, depth: int = 0) -> list[Html]:
+def content_fragments(
+    content: Any, depth: int = 0, *, look: Look | None = None, part: Part | None = None
+) -> list[Html]:
     """Blocks of a message or a result, each as what it is."""
     blocks = content if isinstance(content, list | tuple) else [content]
-    return [content_block(item, depth) for item in blocks]
+    return [content_block(item, depth, look=look, part=part) for item in blocks]
 
 
-def content_block(item: Any, depth: int = 0) -> Html:
-    """One block as what it is."""
+def content_block(
+    item: Any, depth: int = 0, *, look: Look | None = None, part: Part | None = None
+) -> Html:
+    """One block as what it is.
+
+    Args:
+        item: The block.
+        depth: How deep it lies in other content.
+        look: How the run is shown, where the rest of a long text can be asked for.
+        part: What is asked for then: of all that is long in it, the whole.
+    """
     if isinstance(item, str):
-        return block(item)
+        return block(item, look=look, part=part)
     if depth < _DEEPEST:
         match at(item, "type"):
             case "text" if isinstance(at(item, "text"), str):
-                return block(item["text"] or "(an empty text)")
+                text = item["text"] or "(an empty text)"
+                return block(text, look=look, part=part)
             case "image":
                 return image_fragment(item)
             case "document":
-                return _document(item, depth)
+                return _document(item, depth, look, part)
             case "search_result":
-                return _search_result(item, depth)
+                return _search_result(item, depth, look, part)
     kind = text_at(item, "type") or "block"
-    return json_fragment(item, label=words.ellipsis(kind, 60))
+    label = words.ellipsis(kind, 60)
+    return json_fragment(item, label=label, look=look, part=part)
 
 
-def _document(item: Any, depth: int) -> Html:
+def _document(item: Any, depth: int, look: Look | None, part: Part | None) -> Html:
     source = at(item, "source")
     data = text_at(source, "data")
     is_plain = text_at(source, "type") == "text"
     context = text_at(item, "context")
+    whose: Any = {"look": look, "part": part}
     return _folded(
         "document",
         item,
         [
-            block(context, label="context") if context else None,
-            block(data) if is_plain and data else None,
-            content_fragments(items_at(source, "content"), depth + 1),
+            block(context, label="context", **whose) if context else None,
+            block(data, **whose) if is_plain and data else None,
+            content_fragments(items_at(source, "content"), depth + 1, **whose),
         ],
     )
 
 
-def _search_result(item: Any, depth: int) -> Html:
+def _search_result(item: Any, depth: int, look: Look | None, part: Part | None) -> Html:
     source = text_at(item, "source")
     where = h("div", link(source, words.ellipsis(source, 200)), class_="nbr-lab")
-    inside = content_fragments(items_at(item, "content"), depth + 1)
+    content = items_at(item, "content")
+    inside = content_fragments(content, depth + 1, look=look, part=part)
     return _folded("search result", item, [where if source else None, inside])
 
 

@@ -8,9 +8,12 @@ from nbrunner.core.blocks import content_of
 from nbrunner.core.caching import MAX_MARKS
 from nbrunner.views import words
 from nbrunner.views.content import content_block, is_text
+from nbrunner.views.context import applied_edit_fragments, context_bar
 from nbrunner.views.html import Child, Html, h, spaced
 from nbrunner.views.images import without_bytes
+from nbrunner.views.inspector import cache_fragments, missed_chip
 from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
+from nbrunner.views.marks import first_new, holds, message_rows
 from nbrunner.views.reply import broken_block, reply_fragments
 
 if TYPE_CHECKING:
@@ -37,12 +40,15 @@ def iteration_fragment(transcript: Transcript, index: int, look: Look) -> Html:
         h(
             "div",
             _request(transcript, iteration, look),
+            cache_fragments(transcript, iteration, look),
             [
                 note_fragment("you, sent with this request", text)
                 for text in iteration.injected
             ],
             [_failure(transcript, iteration, f, look) for f in iteration.failures],
+            applied_edit_fragments(iteration),
             list(reply_fragments(transcript, iteration, look)),
+            [h("div", text, class_="nbr-remark") for text in iteration.remarks],
             class_="nbr-body",
         ),
         class_="nbr-it",
@@ -64,7 +70,10 @@ def summary_fragment(transcript: Transcript, index: int, look: Look) -> Html:
     """The one line of an iteration."""
     iteration = transcript.iterations[index]
     errors = sum(_fate(call) == " failed" for call in iteration.tool_calls)
-    cached = any(transcript.mark_at(call.id) for call in iteration.tool_calls)
+    cached = any(
+        holds(iteration, mark.place) or iteration.call(mark.place)
+        for mark in transcript.marks
+    )
     return h(
         "summary",
         spaced(
@@ -73,8 +82,11 @@ def summary_fragment(transcript: Transcript, index: int, look: Look) -> Html:
             chip(words.count(errors, "error"), "err") if errors else None,
             chip("request failed", "err") if iteration.has_failed else None,
             chip("cached to here", "mark") if cached else None,
+            missed_chip(transcript, index),
+            chip("context cleared") if iteration.applied_edits else None,
             clock() if look.live and _is_awaited(transcript, iteration) else None,
             h("span", _numbers(transcript, iteration), class_="nbr-num"),
+            context_bar(iteration, look.scale),
         ),
         data_key=summary_key(index) if look.live else None,
     )
@@ -90,7 +102,7 @@ def _gist(transcript: Transcript, iteration: Iteration) -> list[Child]:
     if iteration.has_failed:
         said = words.failure_gist(iteration.failures[-1])
     elif _is_awaited(transcript, iteration):
-        said = said or "waiting for the first words"
+        said = said or words.awaited(iteration)
     if names and said:
         names.append(" — ")
     return [*names, said]
@@ -132,25 +144,26 @@ def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
     marks = len(iteration.marks)
     facts = [
         f"request {iteration.index + 1}",
+        words.sends(iteration),
         words.count(request.position, "message"),
         words.count(len(request.settings.tools), "tool"),
         f"{marks} of {MAX_MARKS} cache marks" if marks else None,
     ]
-    new = _new_messages(iteration)
+    start = first_new(iteration)
     settings = request.head()
     if is_lasting(transcript, look):
-        new, settings = words.without_ids(new), words.without_ids(settings)
+        settings = words.without_ids(settings)
     return h(
         "details",
         h("summary", " · ".join(fact for fact in facts if fact)),
         [block(f"cache mark left out at {place}") for place in iteration.dropped_marks],
         _settings(transcript, iteration, settings),
+        h("div", f"{words.count(start, 'earlier message')}", class_="nbr-lab")
+        if start and not iteration.index
+        else None,
         [
-            block(
-                words.pretty(without_bytes(message)),
-                label=f"new: {message['role']} message",
-            )
-            for message in new
+            _new_message(transcript, iteration, index, look)
+            for index in range(start, request.position)
         ],
         class_="nbr-request",
         data_key=f"{iteration_key(iteration.index)}.request" if look.live else None,
@@ -167,14 +180,29 @@ def _settings(
     return block(words.pretty(settings), label="settings")
 
 
-def _new_messages(iteration: Iteration) -> list[Any]:
-    """The messages that this request was the first to carry."""
-    messages = iteration.request.messages
-    count = len(messages)
-    newest = next(
-        (i for i in range(count - 1, -1, -1) if messages[i]["role"] == "assistant"), -1
+def _new_message(
+    transcript: Transcript, iteration: Iteration, index: int, look: Look
+) -> list[Html | None]:
+    """A message that this request was the first to carry, with its cache marks."""
+    message = iteration.request.messages[index]
+    shown = words.without_ids(message) if is_lasting(transcript, look) else message
+    return [
+        block(
+            words.pretty(without_bytes(shown)),
+            label=f"new: {message['role']} message",
+            look=look,
+            part=request_part(iteration, index),
+        ),
+        *message_rows(transcript, index, message, look, began=iteration.index == 0),
+    ]
+
+
+def request_part(iteration: Iteration, index: int) -> Part:
+    """A message of a request, as the panel and as Python ask for all of it."""
+    return Part(
+        key=f"{iteration_key(iteration.index)}.request.{index}",
+        line=f"transcript.iterations[{iteration.index}].request.messages[{index}]",
     )
-    return list(messages[newest + 1 :])
 
 
 def note_fragment(who: str, text: str, *more: Html, waits: bool = False) -> Html:

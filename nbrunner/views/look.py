@@ -25,12 +25,14 @@ class Look:
         whole: The parts that a person asked to see whole.
         marks: How many cache marks the next request sets, in words. Counted once for
             all the calls that say it: counting goes through the whole conversation.
+        scale: How many tokens a full bar of context stands for.
     """
 
     name: str
     live: bool
     whole: frozenset[str] = frozenset()
     marks: str = ""
+    scale: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from nbrunner.core.commands import Decision
 from nbrunner.core.edits import ToggleCache
 from nbrunner.views import words
+from nbrunner.views.context import scale_of
 from nbrunner.views.html import Child, Html, h, join, spaced
 from nbrunner.views.iteration import (
     iteration_fragment,
@@ -21,13 +22,16 @@ from nbrunner.views.iteration import (
     opening_fragment,
 )
 from nbrunner.views.look import Look, chip
+from nbrunner.views.marks import says_itself
+from nbrunner.views.next_request import next_fragment
+from nbrunner.views.notices import notices_fragment
 from nbrunner.views.verdict import ungated_words
 
 if TYPE_CHECKING:
     from nbrunner.core.note import Note
     from nbrunner.core.transcript import Transcript
 
-_NO_FORMULAS = "mathjax_ignore tex2jax_ignore"
+NO_FORMULAS = "mathjax_ignore tex2jax_ignore"
 """The classes by which MathJax leaves `$5` and `\\(x\\)` alone."""
 
 
@@ -38,12 +42,16 @@ def static_page(transcript: Transcript, *, name: str) -> str:
         transcript: What to show.
         name: What the run is called.
     """
-    look = Look(name=name, live=False)
+    look = Look(name=name, live=False, scale=scale_of(transcript))
     return str(join([Html(f"<style>{stylesheet()}</style>"), _root(transcript, look)]))
 
 
 def panel_content(
-    transcript: Transcript, *, name: str, whole: frozenset[str] = frozenset()
+    transcript: Transcript,
+    *,
+    name: str,
+    whole: frozenset[str] = frozenset(),
+    blocks: bool = False,
 ) -> Html:
     """The content of the live panel.
 
@@ -51,10 +59,16 @@ def panel_content(
         transcript: What to show.
         name: What the run is called.
         whole: The parts that a person asked to see whole.
+        blocks: Whether the panel's cell blocks the kernel while it runs.
     """
-    marks = words.marks_words(transcript)
-    look = Look(name=name, live=True, whole=whole, marks=marks)
-    return _root(transcript, look)
+    look = Look(
+        name=name,
+        live=True,
+        whole=whole,
+        marks=words.marks_words(transcript),
+        scale=scale_of(transcript),
+    )
+    return _root(transcript, look, notices_fragment(name, blocks=blocks))
 
 
 @cache
@@ -63,21 +77,12 @@ def stylesheet() -> str:
     return resources.files("nbrunner.views").joinpath("style.css").read_text("utf-8")
 
 
-DEAF = (
-    "This kernel hears clicks only when its cell is done; until then its stop button "
-    "(interrupt) ends the run. With --detach the cell returns at once, and everything "
-    "here works while the run goes on."
-)
-
-
-def _root(transcript: Transcript, look: Look) -> Html:
-    # What the front end fills by itself and no new rendering takes back (data-own).
-    own = {"data_own": True}
-    refused = h("div", class_="nbr-refused", role="alert", data_key="refused", **own)
-    deaf = h("div", DEAF, class_="nbr-deaf", data_key="deaf", hidden=True, **own)
-    parts: list[Child] = [
+def _root(transcript: Transcript, look: Look, notices: Child = None) -> Html:
+    waiting, send = waiting_fragment(transcript, look), send_fragment(transcript, look)
+    return h(
+        "section",
         bar_fragment(transcript, look),
-        [refused, deaf] if look.live else None,
+        notices,
         opening_fragment(transcript, look),
         h(
             "div",
@@ -87,13 +92,10 @@ def _root(transcript: Transcript, look: Look) -> Html:
             ],
             data_key="iterations" if look.live else None,
         ),
-    ]
-    if look.live:
-        parts += [waiting_fragment(transcript, look), send_fragment(transcript, look)]
-    return h(
-        "section",
-        parts,
-        class_=f"nbr {'nbr-live' if look.live else 'nbr-static'} {_NO_FORMULAS}",
+        next_fragment(transcript, look) if look.live else None,
+        waiting if look.live or transcript.waiting else None,
+        send if look.live else None,
+        class_=f"nbr {'nbr-live' if look.live else 'nbr-static'} {NO_FORMULAS}",
         aria_label=f"tool run {look.name}",
         data_lm_suppress_shortcuts="true" if look.live else None,
     )
@@ -197,11 +199,11 @@ def _button(label: str, intent: str, look: Look, *, main: bool) -> Html:
 
 
 def _refusal(transcript: Transcript) -> Html | None:
-    """Why the last thing asked was not done, unless its call says so itself."""
+    """Why the last thing asked was not done, unless its own row says so."""
     if transcript.refused is None:
         return None
     asked, reason = transcript.refused
-    if isinstance(asked, ToggleCache) and transcript.find_call(asked.place):
+    if isinstance(asked, ToggleCache) and says_itself(transcript, asked.place):
         return None
     last = transcript.last
     if isinstance(asked, Decision) and last and last.call(asked.call_id):
@@ -215,12 +217,12 @@ def waiting_fragment(transcript: Transcript, look: Look) -> Html:
         note_fragment(
             "goes out with the next request",
             note.text,
-            _withdraw(note, look),
+            *([_withdraw(note, look)] if look.live else []),
             waits=True,
         )
         for note in transcript.waiting
     ]
-    return h("div", notes, data_key="waiting")
+    return h("div", notes, data_key="waiting" if look.live else None)
 
 
 def _withdraw(note: Note, look: Look) -> Html:

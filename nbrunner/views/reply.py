@@ -11,8 +11,9 @@ from nbrunner.views.content import content_block
 from nbrunner.views.fields import at, text_at
 from nbrunner.views.html import Html, h, spaced
 from nbrunner.views.json_tree import json_fragment, parsed_json
-from nbrunner.views.look import Look, chip, is_lasting
+from nbrunner.views.look import Look, Part, chip, is_lasting
 from nbrunner.views.markdown import markdown
+from nbrunner.views.marks import beside_row
 from nbrunner.views.refusal import refusal_fragment
 from nbrunner.views.server_calls import (
     answers_one_of,
@@ -52,21 +53,44 @@ def reply_fragments(
         call = None
         if content.get("type") == "tool_use":
             call = iteration.call(content["id"])
-        key = f"{stream_key(iteration.index, first)}.whole" if look.live else None
         if call is not None:
             yield call_fragment(transcript, iteration, call, look)
-        elif after - first > 1 or citations_of(content):
-            yield cited_text(blocks[first:after], key=key)
-        elif is_server_call(content):
-            result = result_of(content, blocks)
-            yield server_call_fragment(content, result, key=key)
-        elif not answers_one_of(content, blocks):
-            is_json = content.get("type") == "text" and asks_for_json(iteration)
-            lasting = is_lasting(transcript, look)
-            yield (_structured(content) if is_json else None) or _whole(
-                words.without_ids(content) if lasting else content, key=key
-            )
+            continue
+        shown = _shown(transcript, iteration, (first, after), look)
+        yield beside_row(shown, transcript, iteration, after - 1, look)
     yield refusal_fragment(iteration)
+
+
+def _shown(
+    transcript: Transcript, iteration: Iteration, place: tuple[int, int], look: Look
+) -> Html | None:
+    """The blocks from one place up to another, which are read as one."""
+    first, after = place
+    blocks, content = iteration.blocks, iteration.blocks[first]
+    key = f"{stream_key(iteration.index, first)}.whole" if look.live else None
+    if after - first > 1 or citations_of(content):
+        return cited_text(blocks[first:after], key=key)
+    if is_server_call(content):
+        result = result_of(content, blocks)
+        answers = (n for n, item in enumerate(blocks) if item is result)
+        parts = (block_part(iteration, first), block_part(iteration, next(answers, 0)))
+        return server_call_fragment(content, result, key=key, look=look, parts=parts)
+    if answers_one_of(content, blocks):
+        return None
+    is_json = content.get("type") == "text" and asks_for_json(iteration)
+    lasting = is_lasting(transcript, look)
+    part = block_part(iteration, first)
+    return (_structured(content) if is_json else None) or _whole(
+        words.without_ids(content) if lasting else content, key, look, part
+    )
+
+
+def block_part(iteration: Iteration, number: int) -> Part:
+    """A block of a reply, as the panel and as Python ask for all of it."""
+    return Part(
+        key=f"{stream_key(iteration.index, number)}.all",
+        line=f"transcript.iterations[{iteration.index}].blocks[{number}]",
+    )
 
 
 def _groups(blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
@@ -133,7 +157,7 @@ def streamed_text(content: Block) -> str:
     return ""
 
 
-def _whole(content: Block, *, key: str | None) -> Html | None:
+def _whole(content: Block, key: str | None, look: Look, part: Part) -> Html | None:
     match content.get("type"):
         case "text":
             text = text_at(content, "text")
@@ -163,9 +187,9 @@ def _whole(content: Block, *, key: str | None) -> Html | None:
             said = spaced(chip("fallback"), " handed over to ".join(models))
             return h("div", said, class_="nbr-thing")
         case "image" | "document" | "search_result":
-            return content_block(content)
+            return content_block(content, look=look, part=part)
         case _ if is_server_result(content):
-            return lone_result_fragment(content, key=key)
+            return lone_result_fragment(content, key=key, look=look, part=part)
         case kind:
             return h(
                 "details",
@@ -173,7 +197,7 @@ def _whole(content: Block, *, key: str | None) -> Html | None:
                     "summary",
                     spaced(chip(words.ellipsis(str(kind), 80)), _name_of(content)),
                 ),
-                json_fragment(content),
+                json_fragment(content, look=look, part=part),
                 class_="nbr-call",
                 data_key=key,
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.views import words
-from nbrunner.views.content import content_block, content_fragments, is_text
+from nbrunner.views.content import content_block, is_text
 from nbrunner.views.fields import at, items_at, text_at
 from nbrunner.views.html import Html, h, link, spaced
 from nbrunner.views.json_tree import json_fragment
@@ -17,6 +17,8 @@ from nbrunner.views.look import block, chip, label_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from nbrunner.views.look import Look, Part
 
 _USES = ("server_tool_use", "mcp_tool_use")
 
@@ -70,8 +72,23 @@ def where_words(use: Any) -> str:
     return "runs at the API"
 
 
-def server_call_fragment(use: Any, result: Any, *, key: str | None) -> Html:
-    """A call that somebody else runs, with its result where it has come."""
+def server_call_fragment(
+    use: Any,
+    result: Any,
+    *,
+    key: str | None,
+    look: Look | None = None,
+    parts: tuple[Part | None, Part | None] = (None, None),
+) -> Html:
+    """A call that somebody else runs, with its result where it has come.
+
+    Args:
+        use: The block that asks for it.
+        result: The block that answers, if it has come.
+        key: The key of the fragment.
+        look: How the run is shown.
+        parts: What is asked for of a long input, and of a long result.
+    """
     failed = failure_words(result)
     state = chip("error", "err") if failed else chip("ok", "ok") if result else None
     name = words.ellipsis(text_at(use, "name") or "tool", 100)
@@ -86,15 +103,21 @@ def server_call_fragment(use: Any, result: Any, *, key: str | None) -> Html:
                 h("span", _gist(use), class_="nbr-gist"),
             ),
         ),
-        json_fragment(at(use, "input"), label="input"),
-        [label_line("result"), *_result(result)] if result else None,
+        json_fragment(at(use, "input"), label="input", look=look, part=parts[0]),
+        [label_line("result"), *_result(result, look, parts[1])] if result else None,
         class_="nbr-call nbr-elsewhere",
         data_key=key,
         open=bool(failed),
     )
 
 
-def lone_result_fragment(result: Any, *, key: str | None) -> Html:
+def lone_result_fragment(
+    result: Any,
+    *,
+    key: str | None,
+    look: Look | None = None,
+    part: Part | None = None,
+) -> Html:
     """A result whose call is in an earlier reply."""
     failed = failure_words(result)
     state = chip("error", "err") if failed else chip("ok", "ok")
@@ -102,7 +125,7 @@ def lone_result_fragment(result: Any, *, key: str | None) -> Html:
     return h(
         "details",
         h("summary", spaced(state, h("code", kind, class_="nbr-sig"))),
-        _result(result),
+        _result(result, look, part),
         class_="nbr-call nbr-elsewhere",
         data_key=key,
     )
@@ -140,51 +163,58 @@ def _result_words(result: Any) -> str:
     return said or words.block_words(content)
 
 
-def _result(result: Any) -> list[Html]:
+def _result(result: Any, look: Look | None, part: Part | None) -> list[Html]:
+    whose: Any = {"look": look, "part": part}
     content = at(result, "content")
     if failed := failure_words(result):
-        return [block(failed), *_known(content)]
-    return _known(content) or [json_fragment(content)]
+        return [block(failed), *_known(content, whose)]
+    return _known(content, whose) or [json_fragment(content, **whose)]
 
 
-def _known(content: Any) -> list[Html]:
-    """The parts of a result whose shape is known; none of one that is not."""
+def _known(content: Any, whose: Any) -> list[Html]:
+    """The parts of a result whose shape is known; none of one that is not.
+
+    Args:
+        content: What the result holds.
+        whose: How the run is shown, and which part of it this is.
+    """
     if isinstance(content, str):
-        return [block(content or "(an empty text)")]
+        return [block(content or "(an empty text)", **whose)]
     if isinstance(content, list | tuple):
-        return [_found(item) for item in content] or [block("(nothing)")]
+        return [_found(item, whose) for item in content] or [block("(nothing)")]
     kind = text_at(content, "type")
     if kind == "web_fetch_result":
         address = text_at(content, "url")
         where = h("div", link(address, words.ellipsis(address, 200)), class_="nbr-lab")
-        return [where, content_block(at(content, "content"))]
+        return [where, content_block(at(content, "content"), **whose)]
     if kind.endswith("code_execution_result"):
-        return _executed(content)
+        return _executed(content, whose)
     if kind == "tool_search_tool_search_result":
         found = items_at(content, "tool_references")
         names = ", ".join(text_at(item, "tool_name") for item in found)
-        return [block(names or "(no tools)", label="tools found")]
+        return [block(names or "(no tools)", label="tools found", **whose)]
     return []
 
 
-def _executed(content: Any) -> list[Html]:
+def _executed(content: Any, whose: Any) -> list[Html]:
     """What a program printed, and the files it left."""
     parts = [
-        block(text, label=name)
+        block(text, label=name, **whose)
         for name in ("stdout", "stderr")
         if (text := text_at(content, name))
     ]
     if isinstance(text := at(content, "content"), str):
-        parts.append(block(text, label=text_at(content, "file_type") or None))
+        label = text_at(content, "file_type") or None
+        parts.append(block(text, label=label, **whose))
     elif text:
-        parts.append(json_fragment(text, label="files"))
+        parts.append(json_fragment(text, label="files", **whose))
     return parts or [block("(no output)")]
 
 
-def _found(item: Any) -> Html:
+def _found(item: Any, whose: Any) -> Html:
     """One thing of a list: a page that a search found, or a content block."""
     if text_at(item, "type") != "web_search_result":
-        return content_fragments([item])[0]
+        return content_block(item, **whose)
     address, title = text_at(item, "url"), text_at(item, "title")
     named = words.ellipsis(title or address, 200)
     return h(

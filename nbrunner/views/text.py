@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from nbrunner.core.blocks import Block, content_of
 from nbrunner.views import words
 from nbrunner.views.citations import cited_words
+from nbrunner.views.context import applied_edit_words
 from nbrunner.views.displays import display_words
 from nbrunner.views.fields import text_at
+from nbrunner.views.inspector import cache_line
 from nbrunner.views.printable import printable
 from nbrunner.views.refusal import refusal_words
 from nbrunner.views.server_calls import (
@@ -46,6 +48,10 @@ def as_text(transcript: Transcript, *, name: str) -> str:
         lines += [f"{message['role']}: {words.cut_inline(text)}"]
     for iteration in transcript.iterations:
         lines += ["", iteration_text(transcript, iteration)]
+    lines += [
+        f"(goes out with the next request) you: {words.cut_inline(note.text)}"
+        for note in transcript.waiting
+    ]
     return printable("\n".join(lines))
 
 
@@ -54,6 +60,7 @@ def iteration_text(transcript: Transcript, iteration: Iteration) -> str:
     live = transcript.source == "live"
     facts = [
         iteration.stop_reason,
+        words.sends(iteration),
         words.seconds(iteration.elapsed_s) if live else None,
         words.usage_words(iteration.usage),
     ]
@@ -64,9 +71,11 @@ def iteration_text(transcript: Transcript, iteration: Iteration) -> str:
         f"failed: {words.cut_inline(failure.message)} {failure.advice}".rstrip()
         for failure in iteration.failures
     ]
+    lines += filter(None, [cache_line(transcript, iteration)])
+    lines += [applied_edit_words(edit) for edit in iteration.applied_edits]
     for block in iteration.blocks:
         lines += _block(transcript, iteration, block)
-    lines += filter(None, [refusal_words(iteration)])
+    lines += filter(None, [refusal_words(iteration), *iteration.remarks])
     return printable("\n".join([lines[0], *map(_indented, lines[1:])]))
 
 

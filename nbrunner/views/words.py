@@ -30,6 +30,7 @@ _KILO = 1_000
 _SIGNATURE_CHARACTERS = 90
 _SIGNATURE_ARGUMENTS = 12
 _GIST_CHARACTERS = 160
+_REASON_CHARACTERS = 80
 _CELL = re.compile(r"\bIn\[\d+\]")
 _EMPHASIS = re.compile(r"\*\*|`|^#+ ")
 _ID_FIELDS = ("id", "tool_use_id", "file_id", "container")
@@ -250,6 +251,20 @@ def gist(iteration: Iteration) -> str:
     return ellipsis(_EMPHASIS.sub("", line), _GIST_CHARACTERS)
 
 
+def sends(iteration: Iteration) -> str | None:
+    """How often a request was sent, where that was more than once."""
+    return f"sent {iteration.sends} times" if iteration.sends > 1 else None
+
+
+def awaited(iteration: Iteration) -> str:
+    """What is waited for while nothing of a reply has come."""
+    waits = "waiting for the first words"
+    if not iteration.resent:
+        return waits
+    seen = ellipsis(iteration.resent[-1], _REASON_CHARACTERS)
+    return f"{waits}; the SDK sent it again after {seen}"
+
+
 _FAILURES = {
     "api": "the API said no",
     "connection": "nobody answered",
@@ -286,7 +301,9 @@ def state(transcript: Transcript) -> str:
         case "ready":
             return "not started"
         case "paused":
-            return f"paused before request {number + 1}"
+            why = transcript.paused_for
+            told = f": {ellipsis(why, _REASON_CHARACTERS)}" if why else ""
+            return f"paused before request {number + 1}{told}"
         case "failed":
             return f"request {number} failed, waiting for you"
         case "asking":

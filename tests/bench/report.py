@@ -27,25 +27,40 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
-def machine(browser: str) -> str:
-    """When and on what it was measured; the machine itself is not named."""
-    versions = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+def machine(browser: str | None) -> str:
+    """What it was measured on; the machine itself is not named."""
+    versions = [f"Chromium {browser}"] if browser else []
+    versions += [f"{name} {version(name)}" for name in _PACKAGES]
     return (
-        f"Measured on {datetime.now(UTC):%Y-%m-%d}: {os.cpu_count()} cores, "
-        f"{platform.system()} {platform.machine()}, Python {sys.version.split()[0]}, "
-        f"Chromium {browser}, {versions}."
+        f"The machine: {os.cpu_count()} cores, {platform.system()} "
+        f"{platform.machine()}, Python {sys.version.split()[0]}, {', '.join(versions)}."
     )
 
 
-def shown_table(measured: Sequence[Shown]) -> str:
+def dated(text: str, load: float) -> str:
+    """A table with when it was measured, and what else the machine did.
+
+    Args:
+        text: The table.
+        load: The load average before it, of which the bench makes one or two itself.
+    """
+    cores = os.cpu_count() or 1
+    others = (
+        ": others were at work on it, so times are too long" if load > cores else ""
+    )
+    when = f"{datetime.now(UTC):%Y-%m-%d}, load average {load:.1f} on {cores} cores"
+    return f"{text}\n\nMeasured {when}{others}."
+
+
+def shown_table(measured: Sequence[Shown], *, limit_s: float) -> str:
     """The time to show iterations, with ratios to nbrunner's."""
     ours = {it.iterations: it.shown_s for it in measured if it.way == "nbrunner"}
     rows = [
         (
             it.iterations,
             it.way,
-            f"{it.shown_s:.2f}" if it.shown_s is not None else "over the limit",
-            _ratio(it.shown_s, ours.get(it.iterations)),
+            f"{it.shown_s:.2f}" if it.shown_s is not None else f"over {limit_s:.0f}",
+            _ratio(it.shown_s, ours.get(it.iterations), limit_s),
             f"{it.socket_mb:.2f}",
             f"{it.kernel_cpu_s:.2f}",
             f"{it.heap_mb:.1f}",
@@ -56,8 +71,10 @@ def shown_table(measured: Sequence[Shown]) -> str:
     return table((*head, "MB received", "kernel CPU s", "MB of JS heap"), rows)
 
 
-def _ratio(other: float | None, ours: float | None) -> str:
-    return f"{other / ours:.1f}" if other and ours else "-"
+def _ratio(other: float | None, ours: float | None, limit_s: float) -> str:
+    if not ours:
+        return "-"
+    return f"{other / ours:.1f}" if other else f"over {limit_s / ours:.0f}"
 
 
 def streamed_table(measured: Sequence[Streamed]) -> str:

@@ -246,8 +246,14 @@ class Notebook:
 
     def reload(self) -> None:
         """Load the page anew, as a person does; the kernel stays."""
-        self.page.reload()
+        self.reload_busy()
         self.wait_connected()
+
+    def reload_busy(self) -> None:
+        """Load the page anew while a cell runs; the kernel may say nothing yet."""
+        self.page.reload()
+        there = "window.harness?.panel()?.content.widgets.length"
+        self.wait_until(there, "the notebook", 60)
 
     def set_theme(self, theme: str) -> None:
         """Change the theme to one of `THEMES`; it holds for this page."""

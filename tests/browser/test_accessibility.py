@@ -108,12 +108,17 @@ def test_the_keyboard_reaches_every_control_and_leaves_again(lab: Lab) -> None:
                 "the weather in Paris now, and the forecast for Oslo."
             ),
             *("request 1 · 1 message · 2 tools", "Thinking"),
+            "cache marks of the thinking, block 1 of reply 1",
+            "cache marks of the text, block 2 of reply 1",
             'get_weather(location="Paris")',
+            "cache marks of the tool_use, block 3 of reply 1",
             "cache mark on the result of get_weather",
             "1-hour cache mark on the result of get_weather",
             'get_forecast(city="Oslo", days=1)',
+            "cache marks of the tool_use, block 4 of reply 1",
             "cache mark on the result of get_forecast",
             "1-hour cache mark on the result of get_forecast",
+            "next request · 1 of 4 marks",
             *("Withdraw", "message to Claude", "Send"),
         ]
         assert [name for name, seen in order if not seen] == []
@@ -133,7 +138,7 @@ def test_enter_and_space_press_and_escape_leaves_to_jupyter(lab: Lab) -> None:
         toggle = it.root.get_by_role("button", name=name, exact=True)
         for key, pressed in ((" ", "true"), ("Enter", "false"), (" ", "true")):
             toggle.press(key)
-            it.root.locator(f"[data-call][aria-pressed={pressed}]").first.wait_for()
+            it.root.locator(f"[data-place][aria-pressed={pressed}]").first.wait_for()
             it.notebook.page.wait_for_function(
                 "pressed => document.activeElement.ariaPressed === pressed", arg=pressed
             )
@@ -172,8 +177,12 @@ def test_a_screen_reader_is_told_each_name_and_one_status(lab: Lab) -> None:
         "- status: paused before request 2",
         *('- button "Go on"', '- button "Step"', '- button "Stop"'),
         "- alert",
+        '- button "cache marks of the thinking, block 1 of reply 1": Cache mark',
+        '- button "cache marks of the text, block 2 of reply 1": Cache mark',
+        '- button "cache marks of the tool_use, block 3 of reply 1": Cache mark',
         '- button "cache mark on the result of get_weather" [pressed]: Cache mark',
         '- button "1-hour cache mark on the result of get_weather": 1 h',
+        '- button "cache marks of the tool_use, block 4 of reply 1": Cache mark',
         '- button "cache mark on the result of get_forecast": Cache mark',
         '- button "1-hour cache mark on the result of get_forecast": 1 h',
         '- button "Withdraw"',

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from nbrunner.views.page import DEAF
+from nbrunner.views.notices import DEAF
 from tests.browser.kernels import NEWEST, kernel
 from tests.browser.panel import Panel, Steered, requests
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbrunner.core.redact import REDACTED, redact, redact_json
+from nbrunner.core.redact import _SHAPES, REDACTED, redact, redact_json
 
 SECRETS = [
     "sk-ant-api03-abc_DEF-123",
@@ -60,6 +60,28 @@ def test_no_secret_is_left_wherever_it_stands(
 @given(st.text() | st.sampled_from([f"key={s}" for s in SECRETS]))
 def test_redacting_twice_is_redacting_once(told: str) -> None:
     assert redact(redact(told)) == redact(told)
+
+
+PIECES = [
+    *SECRETS,
+    *(
+        "password",
+        "pa\u017f\u017fwd",
+        "API_KEY",
+        "author\u0131zation",
+        "\u212aey",
+        "Token",
+    ),
+    *("Bearer ", "BEARER ", "https://me:", "@", " = ", ": ", '"', "hunter22", " "),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8)).map("".join))
+def test_looking_for_the_signs_first_misses_nothing(told: str) -> None:
+    by_all = told
+    for shape in _SHAPES:
+        by_all = shape.pattern.sub(shape.instead, by_all)
+    assert redact(told) == by_all
 
 
 values = st.recursive(

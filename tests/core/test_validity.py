@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from nbrunner.core.history import survey
@@ -197,3 +197,39 @@ def test_what_is_known_of_other_messages_changes_nothing(
         return ""
 
     assert outcome(survey(others)) == outcome(()) == outcome(survey(made_up))
+
+
+turns = st.lists(
+    st.builds(
+        lambda role, content: said(role, *content),
+        st.sampled_from(["user", "assistant", "system"]),
+        st.lists(blocks, max_size=2),
+    ),
+    max_size=6,
+)
+
+
+IN_TWO = [said("assistant", use("a")), said("assistant", text())]
+
+
+@example([*IN_TWO, said("user", result("a"))], [])
+@example([IN_TWO[0], said("system", text()), IN_TWO[1], said("user", result("a"))], [])
+@given(turns, turns)
+def test_what_was_found_valid_before_changes_nothing_about_what_follows(
+    before: list[Any], after: list[Any]
+) -> None:
+    def outcome(messages: list[Any], valid: Any = ()) -> str:
+        known = survey(messages)
+        try:
+            check({"messages": messages}, 0, known, valid)
+        except InvalidHistory as error:
+            return str(error)
+        return ""
+
+    # A reply's calls and their results, so that more than the shortest is valid.
+    pair = [said("assistant", text(), use("c")), said("user", result("c"))]
+    longer = [HELLO, *pair, *before]
+    assume(not outcome(longer))
+    valid = survey(longer)
+    for whole in ([*longer, *after], [*longer[:-1], *after], [*longer, *pair, *after]):
+        assert outcome(whole, valid) == outcome(whole)

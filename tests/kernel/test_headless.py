@@ -105,6 +105,21 @@ def test_what_needs_a_person_is_ignored_where_nobody_is(option: str) -> None:
     assert notebook.cells[2].outputs[0].text == "False\n"
 
 
+def test_a_break_on_error_waits_for_nobody_and_the_page_says_so() -> None:
+    cell = CELL.replace("weather ", "weather --break-on-error ", 1)
+    notebook = notebook_of(SETUP, cell, "weather.debug()")
+    NotebookClient(notebook, timeout=60, allow_errors=True).execute()
+    page = notebook.cells[1].outputs[0].data["text/plain"]
+    assert "done" in page
+    assert (
+        "get_weather and get_wether failed; the run did not pause, since nobody is "
+        "here to look."
+    ) in page
+    (error,) = notebook.cells[2].outputs
+    assert error.ename == "NothingToDebug"
+    assert "nobody sits at this kernel" in error.evalue
+
+
 def test_a_held_run_from_python_hangs_nowhere() -> None:
     held = (
         "from nbrunner import Run\n"

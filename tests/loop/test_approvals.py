@@ -8,7 +8,13 @@ import pytest
 
 from nbrunner import Run, SetParams, SetTools, approve_all, ask, by_tool, reject_all
 from nbrunner.core.approval import digest
-from nbrunner.core.events import CallAsked, CallDecided, CallStarted, CommandRefused
+from nbrunner.core.events import (
+    CallAsked,
+    CallDecided,
+    CallStarted,
+    CommandRefused,
+    ResultsFinished,
+)
 from nbrunner.errors import NotAnApprover, NotARule, Ungated
 from nbrunner.loop.approval import checked_approver
 from nbrunner.replay import use
@@ -426,10 +432,9 @@ def test_an_invented_name_is_answered_with_near_ones_whatever_rules_are_set(
     [
         ({"tools": [SEARCH]}, "web_search (server tool) runs without asking"),
         ({"mcp_servers": MCP}, "docs (MCP server) runs"),
-        ({"tools": [Browser()]}, "browser_toolset_20260801 (toolset) runs"),
         (
-            {"tools": [SEARCH, Browser()]},
-            "web_search (server tool), browser_toolset_20260801 (toolset) run without",
+            {"tools": [SEARCH], "mcp_servers": MCP},
+            "web_search (server tool), docs (MCP server) run without asking",
         ),
     ],
 )
@@ -458,16 +463,47 @@ def test_a_raw_definition_that_nothing_runs_needs_no_leave() -> None:
     Run(client=Wire("Hi").client, messages="?", approver=ask, tools=[bash])
 
 
-def test_with_leave_a_toolset_runs_and_the_other_calls_are_asked_about() -> None:
+def test_the_members_of_a_toolset_are_asked_about_as_other_tools_are() -> None:
     browser = Browser()
-    wire = Wire([member("navigate"), ADD], "Seen.")
+    wire = Wire([member("screenshot"), member("navigate"), ADD], "Seen.")
     run = Run(
         client=wire.client,
         tools=[browser, *counted_tools([])],
         messages="?",
-        approver=reject_all,
-        allow_ungated=True,
+        approver=by_tool({"nav*": reject_all, "screen*": ask, "*": approve_all}),
     )
+    followed = Followed(run)
+    run.start()
+    followed.wait_for("call_asked")
+    run.approve(run.transcript.iterations[0].tool_calls[0].id)
     run.wait(PATIENCE_S)
-    assert browser.calls == ["navigate"]
-    assert run.transcript.iterations[0].tool_calls[1].status == "rejected"
+    assert browser.calls == ["screenshot"]
+    calls = run.transcript.iterations[0].tool_calls
+    assert [call.status for call in calls] == ["ok", "rejected", "ok"]
+    assert_the_api_takes_all(wire)
+
+
+def test_nobody_is_waited_for_about_a_member_whose_toolset_has_failed() -> None:
+    # The SDK runs no later member once one has failed in the same reply.
+    wire = Wire([member("navigate"), member("screenshot")], "Seen.")
+    rules = by_tool({"nav*": reject_all})
+    run = Run(client=wire.client, tools=[Browser()], messages="?", approver=rules)
+    followed = Followed(run)
+    run.wait(PATIENCE_S)
+    assert run.stopped_by == "end_turn"
+    after = followed.transcripts[followed.events.index(followed.of(ResultsFinished)[0])]
+    assert after.status == "running"
+
+
+def test_calls_side_by_side_are_decided_in_any_order_too() -> None:
+    asked = Asked([ADD, MORE, use("echo", value="x")], "Done.", parallel_calls=True)
+    first, second, third = asked.start(asks=3)
+    asked.run.reject(third, "not this")
+    asked.run.approve(second)
+    # It runs at once: nothing waits for the call before it.
+    asked.followed.wait_for("call_finished", call_id=second)
+    assert asked.ran == [("add", 3, 4)]
+    asked.run.approve(first)
+    results = asked.ends()
+    assert [result["tool_use_id"] for result in results] == [first, second, third]
+    assert asked.ran == [("add", 3, 4), ("add", 1, 2)]

@@ -19,6 +19,7 @@ from nbrunner.loop.exits import StopAsked
 from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.ledger import Ledger, Pen
 from nbrunner.replay import cut, fail, say, think, use
+from nbrunner.replay.sse import encode
 from tests.loop.steering import (
     Followed,
     assert_the_api_takes_all,
@@ -28,7 +29,7 @@ from tests.loop.toolkit import counted_tools
 from tests.loop.wire import Wire, answering, streaming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ADD = use("add", a=1, b=2)
 FIVE = "one two three four five six seven eight nine ten"
@@ -58,6 +59,27 @@ def delta(**fields: Any) -> tuple[str, Any]:
 def raising(error: Exception) -> Callable[[], httpx2.Response]:
     def answer() -> httpx2.Response:
         raise error
+
+    return answer
+
+
+class _Breaking(httpx2.SyncByteStream):
+    def __init__(self, content: bytes, error: Exception) -> None:
+        self._content, self._error = content, error
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._content
+        raise self._error
+
+
+def breaking(
+    code: int, content: bytes, error: Exception, kind: str = "application/json"
+) -> Callable[[], httpx2.Response]:
+    """What answers with those bytes, and then breaks."""
+
+    def answer() -> httpx2.Response:
+        stream = _Breaking(content, error)
+        return httpx2.Response(code, stream=stream, headers={"content-type": kind})
 
     return answer
 
@@ -104,6 +126,8 @@ SAME_AGAIN = "Retry sends the same request again; no tool runs twice."
 NETWORK = "Check the network and the address, then retry."
 NO_API = "Retry; if it comes again, what answers is not the Messages API."
 
+HALF_AN_ERROR = breaking(500, b'{"error": {"type": "api_', httpx2.ReadError("cut off"))
+
 EITHER: dict[str, Fault] = {
     "400": status(400, "invalid_request_error", "Mend the request, then retry."),
     "401": status(
@@ -120,6 +144,7 @@ EITHER: dict[str, Fault] = {
     "413": status(
         413, "request_too_large", "Send less: shorter results, fewer images."
     ),
+    "408": status(408, "timeout_error", PASSING, retryable=True),
     "409": status(409, "conflict_error", "Mend the request, then retry."),
     "429": status(
         429,
@@ -137,6 +162,26 @@ EITHER: dict[str, Fault] = {
         PASSING,
         answer=lambda: httpx2.Response(502, content=b"<html>Bad gateway</html>"),
         status=502,
+    ),
+    "no headers": Fault(
+        "connection",
+        "Connection error. (RemoteProtocolError('Server disconnected",
+        NETWORK,
+        answer=raising(
+            httpx2.RemoteProtocolError("Server disconnected without a response")
+        ),
+    ),
+    "a request that is cut off while it is sent": Fault(
+        "connection",
+        "Connection error. (WriteError('broken pipe'))",
+        NETWORK,
+        answer=raising(httpx2.WriteError("broken pipe")),
+    ),
+    "no connection in time": Fault(
+        "connection",
+        "Request timed out",
+        NETWORK,
+        answer=raising(httpx2.ConnectTimeout("too late")),
     ),
     "no connection": Fault(
         "connection",
@@ -172,12 +217,24 @@ PLAIN: dict[str, Fault] = {
             b'"content": [{"type": "tool_use"}]}'
         ),
     ),
+    "an error whose body breaks off": Fault(
+        "connection",
+        "Connection error. (ReadError('cut off'))",
+        NETWORK,
+        answer=HALF_AN_ERROR,
+    ),
     "a reply cut off": Fault(
         "connection", "Connection error.", NETWORK, reply=cut(FIVE, 4, "drop")
     ),
 }
 
 STREAM: dict[str, Fault] = {
+    "an error whose body breaks off": Fault(
+        "connection",
+        "The connection broke: cut off.",
+        NETWORK,
+        answer=HALF_AN_ERROR,
+    ),
     "a stream that ends without a word": Fault(
         "stream",
         "The stream ended before the reply was whole.",
@@ -201,6 +258,37 @@ STREAM: dict[str, Fault] = {
         "The stream ended before the reply was whole.",
         SAME_AGAIN,
         reply=cut([think(FIVE), ADD], 5),
+    ),
+    "a stream that ends before a word": Fault(
+        "stream",
+        "The stream ended before the reply was whole.",
+        SAME_AGAIN,
+        reply=cut(FIVE, 1),
+    ),
+    "a stream that stalls": Fault(
+        "stream",
+        "The connection broke: too late.",
+        SAME_AGAIN,
+        answer=breaking(
+            200,
+            b"".join(
+                encode(name, data)
+                for name, data in (START, block_start({**TEXT, "text": "one"}))
+            ),
+            httpx2.ReadTimeout("too late"),
+            "text/event-stream",
+        ),
+    ),
+    "a stream that stalls before a word": Fault(
+        "connection",
+        "The connection broke: too late.",
+        NETWORK,
+        answer=breaking(
+            200,
+            encode(*START),
+            httpx2.ReadTimeout("too late"),
+            "text/event-stream",
+        ),
     ),
     "a connection that drops": Fault(
         "stream",
@@ -332,6 +420,14 @@ def test_the_half_reply_is_kept_beside_the_failure_and_is_no_history(
     run.retry()
     run.wait(20)
     assert run.messages[1:] == [{"role": "assistant", "content": [say("Whole.")]}]
+
+
+def test_a_stream_that_ends_after_its_stop_reason_is_whole() -> None:
+    # Only `message_stop` is missing, which tells nothing.
+    run = Run(client=Wire(cut(FIVE, 9)).client, messages="?")
+    assert run.wait(20).stopped_by == "end_turn"
+    assert run.text == FIVE
+    assert run.transcript.iterations[0].failures == ()
 
 
 def test_a_reply_that_failed_twice_keeps_both_failures() -> None:

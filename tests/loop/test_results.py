@@ -390,8 +390,8 @@ def test_claude_reads_what_a_tool_raises_and_the_person_the_traceback(
     assert type(error).__name__ in call.traceback
     assert "raise error" in call.traceback
     assert len(followed.of(CallFinished)) == 1
-    # The SDK would have logged it too, which is a second traceback in the cell.
-    assert caplog.records == []
+    # The SDK would log it too, and print it in the cell: a second traceback there.
+    assert {record.name for record in caplog.records} <= {"nbrunner.tools"}
     assert_events_are_json(followed)
     assert_the_api_takes_all(wire)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any
 
 import anthropic
 import pytest
-from anthropic import beta_async_tool, beta_tool
-from anthropic.lib.tools import BetaAsyncBuiltinFunctionTool
+from anthropic import beta_tool
 
 from nbrunner import Run, replay
 from nbrunner.core.events import BlockGrew
@@ -19,6 +19,7 @@ from nbrunner.errors import (
     UnknownParameter,
     UsageError,
 )
+from nbrunner.loop._sdk import _kept_class
 from nbrunner.replay import say, script, think, use
 from nbrunner.replay.wire import events_of
 from tests.loop.steering import Followed
@@ -28,6 +29,8 @@ from tests.loop.wire import Wire, streaming
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import httpx2
+
 ADD = use("add", a=1, b=2)
 
 
@@ -36,18 +39,9 @@ def add(a: int, b: int) -> str:
     return str(a + b)
 
 
-@beta_async_tool
 async def add_later(a: int, b: int) -> str:
     """Add two numbers, later."""
     return str(a + b)
-
-
-class LaterTool(BetaAsyncBuiltinFunctionTool):
-    def to_dict(self) -> Any:
-        return {"name": "later", "input_schema": {"type": "object"}}
-
-    async def call(self, input: object) -> Any:  # noqa: A002 - the SDK names it so
-        return str(input)
 
 
 @pytest.mark.parametrize("kind", ["client", "transport", "script", "path", "text"])
@@ -121,8 +115,7 @@ def test_parameters_at_the_sdk_s_own_values_are_taken() -> None:
     ("tool", "sentence"),
     [
         (add, "add is a plain function, so Claude has no schema for it."),
-        (add_later, "add_later is an async tool"),
-        (LaterTool(), "later is an async tool"),
+        (add_later, "add_later is a plain coroutine function"),
         (5, "5 is not a tool: it is of type int."),
         (dict, "dict is not a tool: it is of type type."),
     ],
@@ -236,3 +229,23 @@ def test_a_client_of_ones_own_keeps_its_retries(*, stream: bool) -> None:
     run.wait(20)
     assert (run.text, len(wire.bodies)) == ("So.", 2)
     assert run.transcript.iterations[0].failures == ()
+
+
+class Tidied(Wire):
+    """Whenever a request comes, all that nobody holds is gone."""
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        gc.collect()
+        return super().handle_request(request)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_class_of_a_reply_is_made_once_and_not_for_each_request(
+    *, stream: bool
+) -> None:
+    _kept_class.cache_clear()
+    wire = Tidied(ADD, ADD, ADD, "So.")
+    tools = counted_tools([])
+    Run(client=wire.client, tools=tools, messages="?", stream=stream).wait(20)
+    made = _kept_class.cache_info()
+    assert (made.misses, made.hits) == (1, 3)

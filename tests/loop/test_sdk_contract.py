@@ -12,18 +12,23 @@ import traceback
 from typing import Any
 
 import anthropic
+import anyio
 import httpx2
 import pydantic
 import pytest
-from anthropic import beta_tool
+from anthropic import beta_async_tool, beta_tool
 from anthropic.lib.tools import (
     BetaBuiltinFunctionTool,
     BetaStreamingToolRunner,
     BetaToolRunner,
     ToolError,
 )
+from anthropic.lib.tools.mcp import async_mcp_tool, mcp_tool
+from anthropic.tools import ToolsetClosedError
+from mcp.types import CallToolResult, TextContent, Tool
 
 from nbrunner.replay import cut, reply, say, use
+from tests.loop.test_toolsets import Browser, member
 from tests.loop.toolkit import IMAGE, counted_tools
 from tests.loop.wire import Wire
 
@@ -349,3 +354,159 @@ def test_the_parameters_of_tool_runner_are_those_that_a_run_passes_on() -> None:
     known = set(inspect.signature(messages.tool_runner).parameters)
     assert {"thread", "stream", "max_iterations", "tools", "system"} <= known
     assert "temperature" not in known
+
+
+@both_ways
+def test_the_class_of_a_reply_is_the_same_while_somebody_holds_it(
+    *, stream: bool
+) -> None:
+    wire = Wire("One.", "Two.")
+    first, second = (
+        type(read(one_step(wire, [], stream=stream), stream=stream)) for _ in range(2)
+    )
+    assert first is second
+
+
+@both_ways
+def test_middleware_is_called_for_each_time_that_a_request_is_sent(
+    *, stream: bool
+) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def note(request: Any, send: Any) -> Any:
+        response = send(request)
+        seen.append((request.retries_taken, response.status_code))
+        return response
+
+    def busy() -> httpx2.Response:
+        return httpx2.Response(529, json={}, headers={"retry-after-ms": "1"})
+
+    wire = Wire("3", faults={0: busy})
+    client = wire.client.with_options(max_retries=1).with_middleware(note)
+    kind: Any = BetaStreamingToolRunner if stream else BetaToolRunner
+    runner = kind(
+        params={
+            "model": "claude-opus-5",
+            "max_tokens": 9,
+            "messages": [{"role": "user", "content": "1 + 2?"}],
+            "thread": False,
+        },
+        tools=[],
+        client=client,
+        options={},
+        max_iterations=1,
+    )
+    assert read(runner, stream=stream).content[0].text == "3"
+    assert seen == [(0, 529), (1, 200)]
+    assert wire.bodies[0] == wire.bodies[1]
+
+
+def test_what_a_middleware_raises_ends_the_retries_as_it_is() -> None:
+    def leave(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    client = Wire("3").client.with_middleware(leave)
+    with pytest.raises(KeyboardInterrupt):
+        client.beta.messages.create(
+            model="claude-opus-5",
+            max_tokens=1,
+            messages=[{"role": "user", "content": "?"}],
+        )
+
+
+def test_the_sdk_logs_requests_below_the_name_anthropic_and_no_replies(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="anthropic")
+    caplog.set_level(logging.DEBUG, logger="httpx2")
+    read(one_step(Wire("a reply of its own"), [], stream=True), stream=True)
+    assert {it.name.split(".")[0] for it in caplog.records} == {"anthropic", "httpx2"}
+    assert "'content': '1 + 2?'" in caplog.text
+    assert "a reply of its own" not in caplog.text
+
+
+class Session:
+    """An MCP session that has no server."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
+        return CallToolResult(content=[TextContent(text=f"{name} {arguments}")])
+
+
+MCP_TOOL = Tool(name="add", input_schema={"type": "object"})
+
+
+@pytest.mark.parametrize("helper", [mcp_tool, async_mcp_tool])
+def test_the_function_of_an_mcp_tool_is_of_the_helpers_module(helper: Any) -> None:
+    assert helper(MCP_TOOL, Session()).func.__module__ == "anthropic.lib.tools.mcp"
+
+
+def test_a_plain_mcp_tool_is_called_from_a_thread_of_its_session_s_loop() -> None:
+    tool = mcp_tool(MCP_TOOL, Session())  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError):
+        tool.call({"a": 1})
+
+    async def in_a_thread() -> Any:
+        return await anyio.to_thread.run_sync(tool.call, {"a": 1})
+
+    (block,) = anyio.run(in_a_thread)
+    assert block["text"] == "add {'a': 1}"
+
+
+def test_a_coroutine_function_under_the_plain_decorator_fails_each_call() -> None:
+    async def add(a: int, b: int = 2) -> str:
+        """Add two numbers."""
+        return str(a + b)
+
+    plain, awaited = beta_tool(add), beta_async_tool(add)
+    assert plain.to_dict() == awaited.to_dict()
+    with pytest.raises(RuntimeError, match="Cannot call a coroutine function"):
+        plain.call({"a": 1})
+
+
+def test_the_plain_runner_takes_no_tool_for_asyncio() -> None:
+    @beta_async_tool
+    async def add(a: int) -> str:
+        """Add."""
+        return str(a)
+
+    with pytest.raises(TypeError, match="async tool"):
+        one_step(Wire("3"), [add])
+
+
+def test_a_toolset_is_given_the_very_input_object_and_stops_at_a_failure() -> None:
+    given: list[object] = []
+
+    class Failing(Browser):
+        def call(self, context: Any, name: str, input: Any) -> Any:  # noqa: A002 - the SDK names it so
+            given.append((context.tool_use.input is input, name))
+            return super().call(context, name, input)
+
+    calls = [member("navigate"), member("screenshot")]
+    runner = one_step(Wire(calls), [Failing(ToolError("no page"))])
+    read(runner, stream=False)
+    runner.generate_tool_call_response()
+    assert given == [(True, "navigate")]
+
+
+def test_an_error_of_the_program_in_a_toolset_goes_through() -> None:
+    runner = one_step(Wire([member("navigate")]), [Browser(ToolsetClosedError("shut"))])
+    read(runner, stream=False)
+    with pytest.raises(ToolsetClosedError):
+        runner.generate_tool_call_response()
+
+
+def test_a_type_for_the_replies_is_sent_as_its_schema() -> None:
+    wire = Wire("[1]")
+    wire.client.beta.messages.tool_runner(
+        model="claude-opus-5",
+        max_tokens=9,
+        messages=[{"role": "user", "content": "?"}],
+        tools=[],
+        output_format=list[int],
+        thread=False,
+    ).until_done()
+    schema = pydantic.TypeAdapter(list[int]).json_schema()
+    assert wire.bodies[0]["output_config"]["format"] == {
+        "type": "json_schema",
+        "schema": anthropic.transform_schema(schema),
+    }

@@ -425,6 +425,19 @@ def test_a_toggle_marks_that_result_in_the_very_next_request(*, stream: bool) ->
     assert_the_api_takes_all(wire)
 
 
+def test_marks_asked_for_before_the_start_go_out_with_the_first_request() -> None:
+    wire = Wire([ADD], "Done.")
+    run = Run(client=wire.client, tools=counted_tools([]), messages="?", system="Hi.")
+    for place in ("system", "tools", "messages[0].content[0]"):
+        run.submit(ToggleCache(place))
+    run.wait(20)
+    for body in wire.bodies:
+        assert body["system"][-1]["cache_control"] == MARK
+        assert body["tools"][-1]["cache_control"] == MARK
+        assert marks(body["messages"]) == ["body[0].content[0]"]
+    assert_the_api_takes_all(wire)
+
+
 @both_ways
 def test_a_result_can_be_marked_while_the_calls_beside_it_still_run(
     *,
@@ -586,3 +599,21 @@ def test_a_command_refused_is_told_with_its_reason() -> None:
     run.retry()
     (refused,) = followed.of(CommandRefused)
     assert refused.command == Retry()
+
+
+def test_a_pause_right_behind_a_resume_halts_the_run_once_more() -> None:
+    wire = Wire("Done.")
+    run = Run(client=wire.client, messages="?")
+    followed = Followed(run)
+
+    def waver(event: Any, _: Any) -> None:
+        if isinstance(event, Halted):
+            run.resume()
+            if len(followed.of(Halted)) == 1:
+                run.pause()
+
+    run.subscribe(waver)
+    run.pause()
+    run.wait(20)
+    assert len(followed.of(Halted)) == 2
+    assert run.text == "Done."

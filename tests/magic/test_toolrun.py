@@ -122,6 +122,41 @@ def test_options_reach_the_requests(shell: InteractiveShell) -> None:
     assert shell.user_ns["weather"].stopped_by == "max_iterations"
 
 
+def test_cache_marks_are_set_from_the_first_request_on(
+    shell: InteractiveShell,
+) -> None:
+    run_cell(
+        shell,
+        f"{FIRST_LINE} --system polite --cache system,tools --cache results,system\nHi",
+    )
+    first, second = shell.user_ns["replies"].requests
+    mark = {"type": "ephemeral"}
+    for body in (first, second):
+        assert body["system"][-1]["cache_control"] == mark
+        assert body["tools"][-1]["cache_control"] == mark
+    assert first["messages"][0]["content"] == "Hi"
+    assert second["messages"][-1]["content"][-1]["cache_control"] == mark
+    assert shell.user_ns["weather"].transcript.refused is None
+
+
+def test_marks_can_be_set_on_the_request_and_on_a_block(
+    shell: InteractiveShell,
+) -> None:
+    run_cell(shell, f"{FIRST_LINE} --cache request,messages[0].content[0]\nHi")
+    first = shell.user_ns["replies"].requests[0]
+    assert first["cache_control"] == {"type": "ephemeral"}
+    assert "cache_control" in first["messages"][0]["content"][0]
+
+
+def test_the_help_of_the_magic_tells_of_the_marks(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_cell(shell, "%%toolrun --help\n")
+    assert "--cache PLACE,PLACE" in capsys.readouterr().out
+    said = shell.object_inspect_text("%%toolrun")
+    assert "cache marks from the start: system, tools, results" in said
+
+
 def test_defaults_are_set_the_way_of_ipython(shell: InteractiveShell) -> None:
     shell.run_line_magic("config", 'ToolrunMagics.model = "claude-sonnet-5"')
     run_cell(shell, f"{FIRST_LINE}\nHi")
@@ -168,6 +203,19 @@ def test_help_lists_the_options(
         ("%%toolrun\n", "%%toolrun needs arguments."),
         ("%%toolrun\n", "Tools in this notebook: get_weather."),
         ("%%toolrun\nHello", "For example:"),
+        (
+            f"{FIRST_LINE} --cache sytem\nHi",
+            "--cache sytem: no cache mark can stand there. Did you mean system? Name",
+        ),
+        (f"{FIRST_LINE} --cache xyz\nHi", "can stand there. Name system, tools,"),
+        (
+            f"{FIRST_LINE} --cache system\nHi",
+            "system cannot carry a cache mark: there is no system prompt.",
+        ),
+        (
+            f"{FIRST_LINE} --cache messages[1].content[0]\nHi",
+            "the conversation has no such block",
+        ),
         (f"{FIRST_LINE}\n", "The cell has no message below its first line."),
         (f"{FIRST_LINE}\n  \n", "The cell has no message below its first line."),
         (

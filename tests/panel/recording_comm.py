@@ -38,8 +38,20 @@ class RecordingComm(BaseComm):
 
     def hear(self, content: Any) -> None:
         """What the kernel does with a message of the front end."""
+        known = len(self.sent)
         data = {"method": "custom", "content": content}
         self.handle_msg({"content": {"data": data}, "buffers": []})
+        if content["op" if "op" in content else "intent"] == "hello":
+            assert self.has_answered(after=known)
+
+    def has_answered(self, *, after: int = 0) -> bool:
+        """Wait for the answer to a hello, after so many messages."""
+        with self.arrived:
+            return self.arrived.wait_for(lambda: self.answers(after=after), PATIENCE_S)
+
+    def answers(self, *, after: int = 0) -> list[dict[str, Any]]:
+        """The snapshots that were sent because a view had asked."""
+        return [message for message in self.sent[after:] if message.get("answers")]
 
     def shows(self, words: str) -> bool:
         """Wait until the view shows these words."""

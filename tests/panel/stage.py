@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from nbrunner.core.events import Event
     from nbrunner.core.transcript import Transcript
 
+PLACES = (
+    *("toolu_none", "system", "tools", "request"),
+    *(
+        f"messages[{message}].content[{block}]"
+        for message in (0, 1, 3)
+        for block in (0, 1)
+    ),
+)
+
 Recording = list[tuple["Event", "Transcript"]]
 
 
@@ -103,5 +112,7 @@ def _ask(run: Run, transcript: Transcript, chance: random.Random) -> None:
         case 3 if transcript.waiting:
             run.withdraw(transcript.waiting[0].id)
         case _:
-            call_id = chance.choice([*calls, "toolu_none"])
-            run.submit(ToggleCache(call_id), by=chance.choice(["person", "code"]))
+            edit = ToggleCache(
+                chance.choice([*calls, *PLACES]), chance.choice(["5m", "1h"])
+            )
+            run.submit(edit, by=chance.choice(["person", "code"]))

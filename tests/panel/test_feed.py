@@ -145,6 +145,7 @@ def test_one_edit_touches_every_toggle() -> None:
     stage.play((edited, fold(stage.transcript, edited)))
     (message,) = stage.flushed()
     assert keys(message) == [
+        "next",
         *("it0.call.toolu_01", "it0.summary"),
         *("it1.call.toolu_02", "it1.summary"),
     ]

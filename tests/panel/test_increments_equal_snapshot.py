@@ -4,6 +4,8 @@ import random
 
 import pytest
 
+from nbrunner.core.events import Event, Halted, Remarked, RequestResent
+from nbrunner.core.fold import fold
 from nbrunner.replay import say, use
 from tests.panel.stage import Stage, meddled, recorded
 from tests.views.runs import STORIES
@@ -38,6 +40,23 @@ def test_it_does_so_whenever_it_is_told_and_whatever_a_person_asks(
             stage.feed.flush()
             assert stage.view.root == stage.truth, event.kind
     stage.feed.flush()
+    assert stage.view.root == stage.truth
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        RequestResent(iteration=0, seen="529"),
+        Remarked(iteration=0, remark="Nobody is here."),
+        Halted(why="paused", reason="get_weather failed"),
+    ],
+    ids=lambda event: event.kind,
+)
+def test_a_view_that_hears_of_what_no_story_tells_shows_the_same(event: Event) -> None:
+    _, events = recorded(*LONG)
+    transcript = events[len(events) // 2][1]
+    stage = Stage(transcript)
+    stage.play((event, fold(transcript, event))).feed.flush()
     assert stage.view.root == stage.truth
 
 

@@ -101,8 +101,16 @@ def test_a_message_that_waits_is_withdrawn() -> None:
 
 
 def test_a_toggle_becomes_an_edit() -> None:
-    edited = asked({"intent": "toggle_cache", "call": "toolu_01"})
+    edited = asked({"intent": "toggle_cache", "place": "toolu_01"})
     assert edited == [("submit", (ToggleCache("toolu_01"),), BY)]
+
+
+@pytest.mark.parametrize(
+    "place", ["system", "tools", "request", "messages[0].content[0]"]
+)
+def test_a_toggle_of_any_place_becomes_an_edit(place: str) -> None:
+    edited = asked({"intent": "toggle_cache", "place": place, "ttl": "1h"})
+    assert edited == [("submit", (ToggleCache(place, "1h"),), BY)]
 
 
 @pytest.mark.parametrize(
@@ -137,8 +145,9 @@ def test_a_toggle_becomes_an_edit() -> None:
         {"intent": "withdraw"},
         {"intent": "withdraw", "note": {"id": "note_1"}},
         {"intent": "toggle_cache"},
-        {"intent": "toggle_cache", "call": 1},
-        {"intent": "toggle_cache", "call": "toolu_01", "call_id": "toolu_02"},
+        {"intent": "toggle_cache", "place": 1},
+        {"intent": "toggle_cache", "place": "x" * 501},
+        {"intent": "toggle_cache", "place": "toolu_01", "call_id": "toolu_02"},
     ],
     ids=lambda message: repr(message)[:60],
 )
@@ -189,7 +198,7 @@ def test_a_message_that_went_out_cannot_be_withdrawn() -> None:
 
 
 def test_an_unknown_call_cannot_be_marked() -> None:
-    said = refusal({"intent": "toggle_cache", "call": "toolu_99"})
+    said = refusal({"intent": "toggle_cache", "place": "toolu_99"})
     assert said == "That call is no longer part of the conversation."
 
 
@@ -200,7 +209,7 @@ def test_what_names_no_part_is_refused(part: Any) -> None:
 
 
 def test_a_toggle_says_how_long_its_mark_lasts() -> None:
-    click = {"intent": "toggle_cache", "call": "toolu_01", "ttl": "1h"}
+    click = {"intent": "toggle_cache", "place": "toolu_01", "ttl": "1h"}
     assert asked(click) == [("submit", (ToggleCache("toolu_01", "1h"),), BY)]
     with pytest.raises(IntentRefused):
         read_intent({**click, "ttl": "2h"})

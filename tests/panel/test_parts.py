@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 LONG = finished(use("look", what="a megabyte"), "Much.", system="Be brief. " * 2_000)
 CALL = LONG.transcript.iterations[0].tool_calls[0]
 RESULT = f"it0.call.{CALL.id}.result"
+MESSAGE = "it1.request.2"
 
 
-def asking(node: Node) -> list[str | None]:
+def asking(node: Node) -> list[str]:
     """The parts that the buttons in it ask for."""
     buttons = (n for n in node.walk() if n.attributes.get("data-intent") == "more")
-    return [button.attributes["data-part"] for button in buttons]
+    parts = [button.attributes["data-part"] or "" for button in buttons]
+    return [part for part in parts if not part.startswith("marks.")]
 
 
 def with_call(**changes: Any) -> Transcript:
@@ -36,7 +38,7 @@ def with_call(**changes: Any) -> Transcript:
 
 def test_a_long_text_offers_all_of_it_and_says_how_python_gets_it() -> None:
     page = Stage(LONG.transcript).view.root
-    assert asking(page) == ["system.text", RESULT]
+    assert asking(page) == ["system.text", RESULT, MESSAGE]
     assert "Show all (1.1 MB)" in page.text
     assert f'run.transcript.find_call("{CALL.id}")[1].result' in page.text
     assert "run.transcript.settings.system" in page.text
@@ -53,14 +55,14 @@ def test_who_asks_gets_all_of_one_part_in_one_patch() -> None:
     (change,) = stage.sent[-1]["changes"]
     assert change["key"] == f"it0.call.{CALL.id}"
     assert "20 degrees, " * 90_000 in stage.view.root.text
-    assert asking(stage.view.root) == ["system.text"]
+    assert asking(stage.view.root) == ["system.text", MESSAGE]
 
 
 def test_the_system_prompt_is_shown_whole_too() -> None:
     stage = Stage(LONG.transcript)
     stage.feed.show_all("system.text")
     assert "Be brief. " * 2_000 in stage.view.root.text
-    assert asking(stage.view.root) == [RESULT]
+    assert asking(stage.view.root) == [RESULT, MESSAGE]
 
 
 def test_what_is_shown_whole_stays_so_for_later_views_and_later_changes() -> None:
@@ -92,6 +94,75 @@ def test_even_all_of_it_has_an_end() -> None:
     assert "5 more characters, 2.0 MB in all" in stage.view.root.text
 
 
+DOCUMENT = {
+    "type": "document",
+    "title": "Almanac",
+    "source": {"type": "text", "media_type": "text/plain", "data": "rain " * 5_000},
+}
+FETCH = {"type": "server_tool_use", "id": "srvtoolu_01", "name": "web_fetch"}
+FETCHED = {
+    "type": "web_fetch_tool_result",
+    "tool_use_id": "srvtoolu_01",
+    "content": {
+        "type": "web_fetch_result",
+        "url": "https://a.example/",
+        "content": DOCUMENT,
+    },
+}
+PRINTED = {
+    "type": "code_execution_tool_result",
+    "tool_use_id": "srvtoolu_02",
+    "content": {
+        "type": "code_execution_result",
+        "return_code": 0,
+        "stdout": "out " * 5_000,
+        "stderr": "err " * 5_000,
+    },
+}
+SERVED = finished(
+    [{**FETCH, "input": {"url": "https://a.example/"}}, FETCHED, PRINTED, DOCUMENT]
+)
+
+
+@pytest.mark.parametrize(
+    ("number", "texts"),
+    [(1, ["rain "]), (2, ["out ", "err "]), (3, ["rain "])],
+    ids=["a fetched page", "a program's prints", "a document"],
+)
+def test_a_long_block_of_a_reply_is_shown_whole_to_who_asks(
+    number: int, texts: list[str]
+) -> None:
+    stage = Stage(SERVED.transcript)
+    part, line = f"it0.block{number}.all", f"transcript.iterations[0].blocks[{number}]"
+    assert asking(stage.view.root).count(part) == len(texts)
+    assert f"run.{line}" in stage.view.root.text
+    assert eval(f"run.{line}", {"run": SERVED})["type"]  # noqa: S307 - ours
+    cut = stage.view.root.text
+    stage.feed.show_all(part)
+    for text in texts:
+        assert cut.count(text * 4_999) < stage.view.root.text.count(text * 4_999)
+    assert part not in asking(stage.view.root)
+
+
+def test_a_long_message_of_a_request_is_shown_whole_to_who_asks() -> None:
+    run = finished("Yes.", messages="Is this long? " + "so " * 5_000)
+    stage = Stage(run.transcript)
+    line = "run.transcript.iterations[0].request.messages[0]"
+    assert asking(stage.view.root) == ["it0.request.0"]
+    assert line in stage.view.root.text
+    assert eval(line, {"run": run})["content"].endswith("so ")  # noqa: S307 - ours
+    stage.feed.show_all("it0.request.0")
+    assert "so " * 4_999 in stage.view.root.text
+    assert asking(stage.view.root) == []
+
+
+def test_without_a_script_a_long_block_reads_as_far_as_it_is_shown() -> None:
+    page = SERVED.to_html()
+    assert page.count("more characters, 25.0 kB in all") == 2
+    assert page.count("more characters, 20.0 kB in all") == 2
+    assert "Show all" not in page
+
+
 @pytest.mark.parametrize(
     "part",
     [
@@ -103,6 +174,14 @@ def test_even_all_of_it_has_an_end() -> None:
         f"it0.call.{CALL.id}.__class__",
         f"it0.call.{CALL.id}.result\n",
         "it99999999999.call.x.result",
+        "it0.block9.all",
+        "it9.block0.all",
+        "it0.request.1",
+        "it0.request.-1",
+        "it0.blockx.all",
+        "marks.",
+        "marks.system",
+        "marks.messages[9].content[0]",
     ],
 )
 def test_a_part_that_is_not_there_is_refused(part: str) -> None:

@@ -4,12 +4,12 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from anthropic import beta_tool
 
 from nbrunner.panel.feed import Feed
 from nbrunner.replay import use
 from tests.panel.mini_dom import tree
 from tests.panel.recording_comm import PATIENCE_S, RecordingComm
+from tests.panel.threads import join, refreshing
 from tests.views.runs import finished, run_of
 
 if TYPE_CHECKING:
@@ -38,45 +38,6 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Run], Panel]]:
     join(refreshing() - others)
 
 
-def refreshing() -> set[threading.Thread]:
-    return {t for t in threading.enumerate() if t.name == "nbrunner-panel"}
-
-
-def join(threads: set[threading.Thread]) -> None:
-    for thread in threads:
-        thread.join(PATIENCE_S)
-        assert not thread.is_alive()
-
-
-class Door:
-    """A tool that stays inside until it is let out."""
-
-    def __init__(self) -> None:
-        self.entered, self.opened = threading.Event(), threading.Event()
-
-    def tool(self) -> Any:
-        @beta_tool
-        def wait() -> str:
-            """Wait."""
-            self.entered.set()
-            assert self.opened.wait(PATIENCE_S)
-            return "waited"
-
-        return wait
-
-
-@pytest.fixture
-def held() -> Iterator[tuple[Run, Door]]:
-    """A run that is inside a tool."""
-    door = Door()
-    run = run_of([use("wait")], "Done.", tools=[door.tool()]).start()
-    assert door.entered.wait(PATIENCE_S)
-    yield run, door
-    door.opened.set()
-    run.stop()
-    run.wait()
-
-
 Show = Any
 
 
@@ -84,8 +45,33 @@ def test_a_hello_is_answered_with_a_snapshot(shown: Show) -> None:
     panel = shown(finished("It is 20 degrees."))
     assert panel.comm.sent == []
     panel.comm.hear({"op": "hello"})
-    assert [message["op"] for message in panel.comm.sent] == ["snapshot"]
+    assert [message["op"] for message in panel.comm.answers()] == ["snapshot"]
     assert "It is 20 degrees." in panel.comm.view.root.text
+
+
+def test_hellos_that_come_while_the_answer_is_made_have_it_for_theirs(
+    shown: Show, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, others = threading.Event(), threading.Event()
+    make = Feed.snapshot
+
+    def slow(feed: Feed, *, answers: bool = False) -> None:
+        asked.set()
+        assert others.wait(PATIENCE_S)
+        make(feed, answers=answers)
+
+    monkeypatch.setattr(Feed, "snapshot", slow)
+    comm = shown(finished("It is 20 degrees.")).comm
+    hello = {"content": {"data": {"method": "custom", "content": {"op": "hello"}}}}
+    comm.handle_msg({**hello, "buffers": []})
+    assert asked.wait(PATIENCE_S)
+    comm.handle_msg({**hello, "buffers": []})
+    others.set()
+    assert comm.has_answered()
+    with comm.arrived:
+        assert not comm.arrived.wait_for(lambda: len(comm.answers()) > 1, 0.5)
+    comm.hear({"op": "hello"})
+    assert len(comm.answers()) == 2
 
 
 def test_a_running_run_is_followed_to_its_end(shown: Show, held: Any) -> None:
@@ -106,7 +92,7 @@ def test_a_running_run_is_followed_to_its_end(shown: Show, held: Any) -> None:
         ({"intent": "pause"}, "pause"),
         ({"intent": "step"}, "step"),
         ({"intent": "stop"}, "stop"),
-        ({"intent": "toggle_cache", "call": "toolu_01"}, "submit"),
+        ({"intent": "toggle_cache", "place": "toolu_01"}, "submit"),
     ],
 )
 def test_a_click_is_put_in_the_inbox_and_nothing_else_is_done(
@@ -203,8 +189,9 @@ def test_a_snapshot_is_pushed_only_until_a_view_has_said_hello(shown: Show) -> N
     panel.push()
     assert len(panel.comm.sent) == 1
     panel.comm.hear({"op": "hello"})
+    told = len(panel.comm.sent)
     panel.push()
-    assert len(panel.comm.sent) == 2
+    assert len(panel.comm.sent) == told
 
 
 def test_closing_tells_the_last_news_and_stops_following(
@@ -215,7 +202,7 @@ def test_closing_tells_the_last_news_and_stops_following(
     panel = shown(run)
     comm, own = panel.comm, refreshing() - others
     comm.hear({"op": "hello"})
-    monkeypatch.setattr("nbrunner.panel.widget._REFRESH_S", PATIENCE_S)
+    monkeypatch.setattr("nbrunner.panel.refresh._REFRESH_S", PATIENCE_S)
     run.inject("The last news.")
     panel.close()
     panel.close()

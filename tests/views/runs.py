@@ -106,6 +106,24 @@ CITED: tuple[dict[str, Any], ...] = (
 TOOLS = [get_weather, get_temperature, look]
 
 PARIS, OSLO = {"location": "Paris"}, {"city": "Oslo"}
+
+
+def counted(*blocks: Any, read: int = 0, wrote: int = 0, **more: Any) -> Any:
+    """A reply that says what the prompt cache did."""
+    usage = {
+        "input_tokens": 42,
+        "output_tokens": 60,
+        "cache_read_input_tokens": read,
+        "cache_creation_input_tokens": wrote,
+    }
+    return reply(*blocks, usage=usage, **more)
+
+
+CLEARED = {
+    "type": "clear_tool_uses_20250919",
+    "cleared_tool_uses": 3,
+    "cleared_input_tokens": 12_400,
+}
 STORIES: dict[str, tuple[Any, ...]] = {
     "one answer": ("It is **20 degrees**.",),
     "calls that go well and badly": (
@@ -135,6 +153,13 @@ STORIES: dict[str, tuple[Any, ...]] = {
     "a broken call": (cut(use("get_weather", PARIS), 3, "drop"), "It is 20."),
     "an error": (fail(401),),
     "a refusal": (reply(say("I would rather not."), stop_reason="refusal"),),
+    "a cache that is missed": (
+        counted(use("look", what="a marked text")),
+        counted(use("get_weather", PARIS), wrote=4_200),
+        counted(use("get_weather", PARIS), wrote=11_300),
+        counted(use("get_weather", PARIS), wrote=4_400),
+        counted("Warm.", read=4_400, context_management={"applied_edits": [CLEARED]}),
+    ),
     "blocks of the API": (
         [use("look", what="an image"), use("look", what="long json")],
         reply(*SERVED, stop_reason="pause_turn"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,10 +36,20 @@ def with_call(transcript: Transcript, **changes: Any) -> Page:
     return changed(transcript, iterations=(first, *rest))
 
 
+def controls(page: Page) -> list[dict[str, str | None]]:
+    """The buttons, those left out by which marks are set outside of calls."""
+    found = [given for tag, given in page.elements if tag == "button"]
+    named = [f"{given.get('data-place')} {given.get('data-part')}" for given in found]
+    return [
+        given
+        for given, places in zip(found, named, strict=True)
+        if not re.search(r"system|tools|request|messages\[", places)
+    ]
+
+
 def buttons(page: Page) -> list[str]:
-    """What the buttons ask for."""
-    found = (given for tag, given in page.elements if tag == "button")
-    return [str(given["data-intent"]) for given in found]
+    """What these ask for."""
+    return [str(given["data-intent"]) for given in controls(page)]
 
 
 @pytest.mark.parametrize(
@@ -127,17 +138,17 @@ def test_the_input_a_call_ran_with_is_shown_beside_what_claude_asked() -> None:
 
 def test_the_toggle_says_what_it_does_and_how_python_says_it() -> None:
     page = live(finished(*WEATHER).transcript)
-    toggle = next(g for _, g in page.elements if g.get("data-intent") == "toggle_cache")
+    toggle = next(g for g in controls(page) if g["data-intent"] == "toggle_cache")
     assert toggle["aria-pressed"] == "false"
     assert toggle["aria-label"] == "cache mark on the result of get_weather"
-    assert toggle["data-call"] == "toolu_01"
+    assert toggle["data-place"] == "toolu_01"
     assert "0 of 4 marks" in page.text
     assert 'weather.submit(ToggleCache("toolu_01"))' in page.text
 
 
 def test_a_mark_is_shown_at_its_call_and_on_its_iteration() -> None:
     page = changed(finished(*WEATHER).transcript, marks=(Mark("toolu_01"),))
-    pressed = [g["aria-pressed"] for _, g in page.elements if "aria-pressed" in g]
+    pressed = [g["aria-pressed"] for g in controls(page) if "aria-pressed" in g]
     assert pressed == ["true", "false"]
     for words in ("cached to here", "cache 5 min", "1 of 4 marks"):
         assert words in page.text
@@ -168,7 +179,7 @@ def test_with_all_marks_set_the_toggle_says_so_beforehand() -> None:
     calls = [use("get_weather", location=f"city {n}") for n in range(5)]
     marks = tuple(Mark(f"toolu_0{number}") for number in range(1, 5))
     page = changed(finished(calls, "Done.").transcript, marks=marks)
-    titles = [g.get("title") for _, g in page.elements if "aria-pressed" in g]
+    titles = [g.get("title") for g in controls(page) if "aria-pressed" in g]
     full = "All four marks are set: take one off first."
     assert titles[8:] == [full, full]
     assert full not in titles[:8]
@@ -255,8 +266,15 @@ def test_every_control_has_a_name_and_every_region_a_role() -> None:
     assert labels == [
         "tool run weather",
         "controls of the run",
+        "cache marks of the text, block 1 of message 1",
+        "cache marks of the tool_use, block 1 of reply 1",
         "cache mark on the result of get_weather",
         "1-hour cache mark on the result of get_weather",
+        "cache marks of the text, block 1 of reply 2",
+        "cache mark on the tools",
+        "1-hour cache mark on the tools",
+        "cache mark on the whole request",
+        "1-hour cache mark on the whole request",
         "message to Claude",
     ]
 

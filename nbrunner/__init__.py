@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nbrunner.logs import log as log
     from nbrunner.loop.approval import approve_all as approve_all
     from nbrunner.loop.approval import ask as ask
+    from nbrunner.loop.approval import by_tool as by_tool
     from nbrunner.loop.approval import reject_all as reject_all
     from nbrunner.run import Run as Run
     from nbrunner.run import tool_runner as tool_runner
@@ -41,6 +42,7 @@ _HOMES = {
     "Transcript": "nbrunner.core.transcript",
     "approve_all": "nbrunner.loop.approval",
     "ask": "nbrunner.loop.approval",
+    "by_tool": "nbrunner.loop.approval",
     "reject_all": "nbrunner.loop.approval",
     "log": "nbrunner.logs",
     "tool_runner": "nbrunner.run",
@@ -56,6 +58,7 @@ __all__ = [
     "Transcript",
     "approve_all",
     "ask",
+    "by_tool",
     "log",
     "reject_all",
     "replay",

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from nbrunner.core.blocks import JSON, Value
 
 NOT_ALLOWED = "This call was not allowed, and it was not run."
+NOBODY_THERE = "Nobody is there to ask."
 
 
 def digest(call_input: JSON) -> str:

@@ -219,7 +219,8 @@ class CallDecided(Value):
     """It was decided whether a call may run.
 
     Attributes:
-        by: A person, their code, or the approver that the run was given.
+        by: A person, their code, the approver that the run was given, or what was
+            approved before for the rest of the run (`trust`).
         reason: Why it was rejected, as Claude reads it.
         for_rest: Whether every later call of this tool is approved too.
     """
@@ -228,7 +229,7 @@ class CallDecided(Value):
     iteration: int
     call_id: str
     verdict: Verdict
-    by: By | Literal["approver"]
+    by: By | Literal["approver", "trust"]
     reason: str | None = None
     for_rest: bool = False
 

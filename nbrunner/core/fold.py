@@ -303,6 +303,8 @@ def _(event: events.ResultsFinished, transcript: Transcript) -> Transcript:
     answered = _with_iteration(transcript, event.iteration, tool_calls=calls)
     return _with(
         answered,
+        # A toolset's later members are not run once one failed, asked about or not.
+        status="running" if transcript.status == "asking" else transcript.status,
         messages=(*transcript.messages, event.message),
         known=(*transcript.known, facts_of(event.message)),
     )

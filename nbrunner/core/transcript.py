@@ -53,7 +53,8 @@ class ToolCall(Value):
         executed_input: The input the tool ran with; None where it did not run.
         digest: Stands for the input while someone is asked about it.
         verdict: What was decided before it ran; None where nobody had to.
-        decided_by: Who decided: `person`, `code` or `approver`.
+        decided_by: Who decided: `person`, `code`, `approver`, or `trust` where the
+            tool was approved for the rest of the run before.
         reason: Why it was rejected.
         result: The `content` of the result block, as Claude reads it.
         returned: What the result was before someone edited it.
@@ -215,6 +216,7 @@ class Transcript(Value):
         sent: How many of the messages went out already; they are the past.
         parent: Where the branch was forked from; None for a run of its own.
         trusted: The tools that were approved for the rest of the run.
+        is_gated: Whether an approver is asked about its calls.
         iterations: One per request and its reply.
         known: What the API's rules ask about the messages, found out once.
         marks: The cache marks that were asked for, oldest first.
@@ -242,6 +244,7 @@ class Transcript(Value):
     sent: int = 0
     parent: Parent | None = None
     trusted: tuple[str, ...] = ()
+    is_gated: bool = False
     status: RunStatus = "ready"
     marks: tuple[Mark, ...] = ()
     container: str | None = None
@@ -371,6 +374,7 @@ class Transcript(Value):
             container=request.container,
             parent=Parent(name=name, at=at),
             trusted=self.trusted,
+            is_gated=self.is_gated,
         )
 
     def find_call(self, call_id: str) -> tuple[Iteration, ToolCall] | None:

@@ -35,7 +35,7 @@ from nbrunner.loop.decisions import Decisions
 from nbrunner.loop.exits import StopAsked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from nbrunner.core.blocks import Block
     from nbrunner.core.transcript import Iteration, Transcript
@@ -66,8 +66,12 @@ class Controls:
     def listen(self) -> None:
         """Obey what was asked since the last time."""
         with self._pen.held():
-            for command, by in self._inbox.take():
+            commands = self._inbox.take()
+            for command, by in commands:
                 self._obey(command, by)
+        if commands:
+            # Of calls side by side another may wait for just what was decided.
+            self._inbox.stir()
 
     def safe_point(self) -> None:
         """Obey what was asked; wait here while the run is paused.
@@ -136,17 +140,29 @@ class Controls:
             )
             self.decisions.make(iteration, answer, "code")
 
-    def wait_for_decision(self, call_id: str) -> Decision | None:
+    def wait_for_decision(
+        self, call_id: str, ask_here: Callable[[], bool]
+    ) -> Decision | None:
         """What was decided about a call that a person is asked about.
 
         None where the run is to stop, or to drop the reply, before anyone decided.
+
+        Args:
+            call_id: Which call.
+            ask_here: Asks the person in this thread, in which nothing else can; False
+                where they are asked otherwise.
         """
         while True:
             self.listen()
             made = self.decisions.of(call_id)
             if made is not None or self.stopping or self.dropping:
                 return made
-            self._inbox.wait(unless=lambda: self._pen.is_taken)
+            if not ask_here():
+                self._inbox.wait(unless=lambda: self._waits_in_vain(call_id))
+
+    def _waits_in_vain(self, call_id: str) -> bool:
+        is_decided = self.decisions.of(call_id) is not None
+        return is_decided or self.stopping or self.dropping or self._pen.is_taken
 
     def step_done(self) -> None:
         """An iteration is over: halt before the next, if one step was asked for."""

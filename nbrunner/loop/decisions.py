@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from nbrunner.core.approval import digest
 from nbrunner.core.commands import Answer, Approve, By, Decision, Reject
 from nbrunner.core.events import CallAsked, CallDecided, CommandRefused, Verdict
+from nbrunner.core.schema import schema_of, why_unfit
 
 if TYPE_CHECKING:
     from nbrunner.core.approval import Ruling
-    from nbrunner.core.transcript import Iteration, ToolCall
+    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
     from nbrunner.loop.ledger import Pen
 
 NO_SUCH_CALL = "The newest reply has no call {call_id} that waits to run."
@@ -18,7 +19,8 @@ OTHER_INPUT = (
     "The input of {call_id} is not the one that this decision was about. Look at the "
     "call again, and decide about what it holds now."
 )
-Decider: TypeAlias = By | Literal["approver"]
+UNFIT = "That input does not fit {name}: {why} The call still waits."
+Decider: TypeAlias = By | Literal["approver", "trust"]
 
 
 class Decisions:
@@ -38,17 +40,22 @@ class Decisions:
 
     def obey(self, command: Decision, by: By) -> None:
         """Keep a decision for its gate, or refuse it with the reason."""
+        reason = why_not(command, self._pen.transcript)
         last = self._pen.transcript.last
-        call = last.call(command.call_id) if last else None
-        reason = None
-        if call is None or call.status not in ("proposed", "asked"):
-            reason = NO_SUCH_CALL.format(call_id=command.call_id)
-        elif command.digest not in (None, digest(call.input)):
-            reason = OTHER_INPUT.format(call_id=command.call_id)
-        if reason is not None:
+        if reason is not None or last is None:
+            reason = reason or NO_SUCH_CALL.format(call_id=command.call_id)
             self._pen.write(CommandRefused(command=command, reason=reason))
-        elif last is not None:
-            self.make(last, command, by)
+            return
+        self.make(last, command, by)
+        if isinstance(command, Approve) and command.for_rest:
+            self._approve_rest(last, command.call_id, by)
+
+    def _approve_rest(self, iteration: Iteration, call_id: str, by: By) -> None:
+        """What else of that tool is asked about is approved with it."""
+        name = next(c.name for c in iteration.tool_calls if c.id == call_id)
+        for call in iteration.tool_calls:
+            if call.name == name and call.status == "asked" and call.id != call_id:
+                self.make(iteration, Approve(call_id=call.id), by)
 
     def rule(self, iteration: Iteration, call: ToolCall, ruling: Ruling) -> None:
         """Keep what the approver says; where it asks, a person is asked."""
@@ -79,6 +86,26 @@ class Decisions:
                 for_rest=isinstance(decision, Approve) and decision.for_rest,
             )
         )
+
+
+def why_not(decision: Decision, transcript: Transcript) -> str | None:
+    """Why a decision cannot be made; None if it can.
+
+    Args:
+        decision: What was decided.
+        transcript: The run as it stands.
+    """
+    last = transcript.last
+    call = last.call(decision.call_id) if last else None
+    if last is None or call is None or call.status not in ("proposed", "asked"):
+        return NO_SUCH_CALL.format(call_id=decision.call_id)
+    if decision.digest not in (None, digest(call.input)):
+        return OTHER_INPUT.format(call_id=decision.call_id)
+    if isinstance(decision, Approve) and decision.is_modified:
+        tools = last.request.settings.tools
+        unfit = why_unfit(decision.input, schema_of(call.name, tools))
+        return UNFIT.format(name=call.name, why=unfit) if unfit else None
+    return None
 
 
 def _verdict(decision: Decision) -> Verdict:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from nbrunner.core.approval import ProposedCall, Ruling
+from nbrunner.core.approval import NOBODY_THERE, ProposedCall, Ruling
 from nbrunner.core.closing import closing_events, dropped_failure, stopped_failure
+from nbrunner.core.commands import Approve
 from nbrunner.core.events import (
     BlockGrew,
     BlockStarted,
@@ -37,7 +37,9 @@ from nbrunner.core.tool_changes import offered
 from nbrunner.core.validity import check
 from nbrunner.errors import InvalidHistory
 from nbrunner.loop._sdk import Exchange, Part, failure_of
+from nbrunner.loop.approval import checked_ruling
 from nbrunner.loop.controls import Controls
+from nbrunner.loop.decisions import why_not
 from nbrunner.loop.displays import Catcher, nothing_caught
 from nbrunner.loop.exits import Left, StopAsked
 from nbrunner.loop.failed_calls import FailedCalls, failure_words
@@ -46,7 +48,7 @@ from nbrunner.loop.resends import Resends
 from nbrunner.loop.side_by_side import SideBySide, begun_together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from nbrunner.core.blocks import Block, Message
     from nbrunner.core.commands import Decision
@@ -54,14 +56,12 @@ if TYPE_CHECKING:
     from nbrunner.core.request import Fitted
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
     from nbrunner.loop._tools import ToolBox
+    from nbrunner.loop.approval import Approver
     from nbrunner.loop.inbox import Inbox
     from nbrunner.loop.places import Places
     from nbrunner.loop.tracebacks import FrameName
 
 
-Approver: TypeAlias = Callable[[ProposedCall], Ruling]
-
-NOBODY_THERE = "Nobody is there to ask."
 ErrorBreak: TypeAlias = Literal["pause", "tell"]
 """What to do when a call failed: pause, or only say so where nobody is there."""
 
@@ -97,6 +97,7 @@ class Driver:
         caught_displays: Catcher = nothing_caught,
         approver: Approver | None = None,
         someone_answers: Callable[[], bool] = lambda: True,
+        ask_here: Callable[[], bool] = lambda: False,
     ) -> None:
         self.iteration = 0
         self.failed_calls = failed_calls
@@ -114,6 +115,7 @@ class Driver:
         self._stream, self._max_iterations = stream, max_iterations
         self._hold, self._hold_on_failure = hold, hold_on_failure
         self._approver, self._someone_answers = approver, someone_answers
+        self._ask_here = ask_here
         self._error_break = error_break
         self._exchange: Exchange | None = None
         self._started = 0
@@ -317,7 +319,7 @@ class Driver:
         self._controls.listen()
         self._controls.answer_by_hand(iteration, by_hand or {})
         at_hand = self._offered_now(iteration)
-        self._ask_about_calls(iteration, self._tools.names_in(at_hand))
+        self._ask_about_calls(iteration, at_hand)
         # Not those of the request: tools may have been added and removed since.
         gates = {
             name: self._tools.answering(name, self, at_hand) for name in exchange.named
@@ -361,6 +363,7 @@ class Driver:
         if not self._controls.dropping:
             return
         self._controls.dropping = False
+        self._controls.decisions.forget()
         self._let_go()
         last = self._transcript.last
         if last is not None and last.reply is not None:
@@ -415,12 +418,24 @@ class Driver:
         elif part.value:
             self._pen.write(BlockGrew(**place, part=part.kind, text=part.value))
 
-    def _ask_about_calls(self, iteration: Iteration, runnable: set[str]) -> None:
+    def _ask_about_calls(self, iteration: Iteration, at_hand: list[Block]) -> None:
         """Let the approver rule on each call that a tool would run."""
         if self._approver is None:
             return
+        runnable = self._tools.names_in(at_hand)
+        answered = self._tools.answered_in(at_hand)
+        members = {
+            block["id"]
+            for block in iteration.blocks
+            if block.get("type") == "tool_use" and block.get("toolset_name") in answered
+        }
         for call in iteration.tool_calls:
-            if call.name not in runnable or self._controls.decisions.of(call.id):
+            runs = call.name in runnable or call.id in members
+            if not runs or self._controls.decisions.of(call.id):
+                continue
+            if call.name in self._transcript.trusted:
+                approve = Approve(call_id=call.id)
+                self._controls.decisions.make(iteration, approve, "trust")
                 continue
             ruling = self._ruling(call)
             if ruling.says == "stop":
@@ -432,14 +447,17 @@ class Driver:
         proposed = ProposedCall(
             id=call.id, name=call.name, input=json.loads(json.dumps(call.input))
         )
-        if call.name in self._transcript.trusted or self._approver is None:
-            return proposed.approve()
+        assert self._approver is not None  # noqa: S101 - it was asked for
         try:
-            ruling = self._approver(proposed)
+            ruling = checked_ruling(self._approver(proposed))
         except Exception as error:  # noqa: BLE001 - told to Claude and to the person
             return proposed.reject(f"The approver failed: {error!r}.")
         if ruling.says == "ask" and not self._someone_answers():
             return proposed.reject(NOBODY_THERE)
+        if ruling.says == "modify":
+            change = Approve(call_id=call.id, input=ruling.input, is_modified=True)
+            unfit = why_not(change, self._transcript)
+            return proposed.reject(f"The approver failed: {unfit}") if unfit else ruling
         return ruling
 
     # -- failing -------------------------------------------------------------
@@ -512,7 +530,12 @@ class Driver:
         """What was decided about a call; waits while a person is asked."""
         call = self._iteration.call(call_id)
         if call is not None and call.status == "asked":
-            return self._controls.wait_for_decision(call_id)
+            try:
+                return self._controls.wait_for_decision(call_id, self._ask_here)
+            except KeyboardInterrupt as error:
+                # Past the SDK it would lose the results of calls that have run.
+                self.stop_now(error)
+                return None
         return self._controls.decisions.of(call_id)
 
     def must_stop(self) -> bool:

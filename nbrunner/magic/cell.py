@@ -26,7 +26,11 @@ async def awaited(run: Run, shell: InteractiveShell) -> None:
         RunFailed: The run ended with an error, which also ends Run All.
     """
     with _debuggable(run, shell), shown(run, shell):
-        await run
+        if run.transcript.is_gated and not hasattr(shell, "kernel"):
+            # A terminal shows no panel: what is asked is asked by input().
+            run.wait()
+        else:
+            await run
     _raise_failure(run)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import builtins
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from nbrunner import replay
 from nbrunner.core.apply import apply
 from nbrunner.core.edits import ToggleCache
-from nbrunner.errors import UnknownName, UnknownTool, UsageError
+from nbrunner.errors import UnknownApprover, UnknownName, UnknownTool, UsageError
+from nbrunner.loop.approval import approve_all, ask, reject_all
 from nbrunner.magic.line import USAGE, Line
 from nbrunner.run import Run
 
@@ -47,6 +49,7 @@ def compose(
         "max_tokens": line.max_tokens,
         "max_iterations": line.max_iterations,
         "system": _system(line, variables),
+        "approver": _approver(line, variables),
     }
     given = {key: value for key, value in options.items() if value is not None}
     run = Run(
@@ -154,6 +157,35 @@ def _params(line: Line, variables: Mapping[str, Any]) -> dict[str, Any]:
             "the cell give. Leave it out there."
         )
     return value
+
+
+_APPROVERS = {"all": approve_all, "ask": ask, "none": reject_all}
+
+
+def _approver(line: Line, variables: Mapping[str, Any]) -> Any:
+    if line.approve is None:
+        return None
+    if line.approve in _APPROVERS:
+        return _APPROVERS[line.approve]
+    if line.approve not in variables:
+        raise UnknownApprover(line.approve, [*_APPROVERS, *_approvers_in(variables)])
+    approver = variables[line.approve]
+    if not callable(approver) or hasattr(approver, "to_dict"):
+        raise UsageError(
+            f"--approve {line.approve}: that variable holds a "
+            f"{type(approver).__name__}. It has to be an approver: "
+            f"{line.approve} = by_tool({{'get_*': approve_all, '*': ask}})."
+        )
+    return approver
+
+
+def _approvers_in(variables: Mapping[str, Any]) -> list[str]:
+    """The functions of the notebook's own that may be approvers."""
+    return [
+        name
+        for name, value in variables.items()
+        if isinstance(value, FunctionType) and not name.startswith("_")
+    ]
 
 
 def _client(line: Line, variables: Mapping[str, Any]) -> Any:

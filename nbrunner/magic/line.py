@@ -42,6 +42,7 @@ class Line:
     record: str | None
     client: str | None
     params: str | None
+    approve: str | None
     cache: tuple[str, ...]
     step: bool
     hold: bool
@@ -100,6 +101,11 @@ def _parser() -> _Parser:
         help="variable with an Anthropic client or with replies to play",
     )
     add("--params", metavar="VARIABLE", help="variable with a dict of more parameters")
+    add(
+        "--approve",
+        metavar="WHO",
+        help="all (default), ask, none, or a variable with an approver: by_tool({...})",
+    )
     add(
         "--cache",
         action="append",

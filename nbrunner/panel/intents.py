@@ -13,7 +13,11 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from nbrunner.core.blocks import Value
 from nbrunner.core.caching import Ttl, block_address
+from nbrunner.core.commands import Approve
 from nbrunner.core.edits import Edit, ToggleCache
+from nbrunner.core.schema import schema_of
+from nbrunner.loop.decisions import why_not
+from nbrunner.views.form import NotAnInput, read_form
 
 if TYPE_CHECKING:
     from nbrunner.core.commands import By
@@ -24,6 +28,10 @@ LONGEST_MESSAGE = 200_000
 
 LONGEST_KEY = 500
 """Characters of the key of a part; a call's id is most of it."""
+
+
+FieldName: TypeAlias = Annotated[str, Field(max_length=40)]
+FieldText: TypeAlias = Annotated[str, Field(max_length=LONGEST_MESSAGE)]
 
 
 class Control(Value):
@@ -61,6 +69,15 @@ class ToggleCacheMark(Value):
     ttl: Ttl = "5m"
 
 
+class Decide(Value):
+    """A decision about a call that waits; the digest says of which input."""
+
+    intent: Literal["approve", "approve_rest", "approve_edited", "reject", "answer"]
+    call: str = Field(max_length=LONGEST_KEY)
+    digest: str = Field(max_length=64)
+    fields: dict[FieldName, FieldText] = Field(default={}, max_length=50)
+
+
 class ShowAll(Value):
     """A long text that is to be shown whole: asked of the panel, not of the run."""
 
@@ -69,7 +86,7 @@ class ShowAll(Value):
 
 
 Intent: TypeAlias = Annotated[
-    Control | AskAgain | Send | WithdrawNote | ToggleCacheMark | ShowAll,
+    Control | AskAgain | Send | WithdrawNote | ToggleCacheMark | Decide | ShowAll,
     Field(discriminator="intent"),
 ]
 
@@ -91,6 +108,9 @@ class Steered(Protocol):
     def step(self, *, by: By) -> None: ...  # noqa: D102
     def retry(self, *, attempt: str | None = None, by: By) -> None: ...  # noqa: D102
     def stop(self, *, now: bool = False, by: By) -> None: ...  # noqa: D102
+    def approve(self, call_id: str, **how: Any) -> None: ...  # noqa: D102
+    def reject(self, call_id: str, reason: str, **how: Any) -> None: ...  # noqa: D102
+    def answer(self, call_id: str, result: Any, **how: Any) -> None: ...  # noqa: D102
 
 
 class IntentRefused(Exception):
@@ -138,19 +158,57 @@ def obey(intent: Intent, run: Steered) -> None:
             run.submit(ToggleCache(intent.place, intent.ttl), by="person")
         case AskAgain():
             run.retry(attempt=intent.attempt, by="person")
+        case Decide():
+            _decide(intent, run)
         case Control():
             _control(intent.intent, run)
+
+
+def _decide(intent: Decide, run: Steered) -> None:
+    call_id, transcript = intent.call, run.transcript
+    place: dict[str, Any] = {"digest": intent.digest, "by": "person"}
+    changed: dict[str, Any] = {}
+    decision = Approve(call_id=call_id, digest=intent.digest)
+    if (reason := why_not(decision, transcript)) is not None:
+        raise IntentRefused(reason)
+    if intent.intent == "approve_edited":
+        changed["input"] = _edited_input(intent, transcript)
+        edited = Approve(call_id=call_id, is_modified=True, **changed)
+        if (reason := why_not(edited, transcript)) is not None:
+            raise IntentRefused(reason)
+    match intent.intent:
+        case "reject":
+            run.reject(call_id, intent.fields.get("reason", ""), **place)
+        case "answer":
+            run.answer(call_id, intent.fields.get("result", ""), **place)
+        case "approve_rest":
+            run.approve(call_id, for_rest=True, **place)
+        case _:
+            run.approve(call_id, **changed, **place)
+
+
+def _edited_input(intent: Decide, transcript: Transcript) -> Any:
+    last = transcript.last
+    call = last.call(intent.call) if last else None
+    if last is None or call is None:
+        raise IntentRefused("That call is no longer part of the conversation.")
+    schema = schema_of(call.name, last.request.settings.tools)
+    try:
+        return read_form(schema, call.input, intent.fields)
+    except NotAnInput as error:
+        raise IntentRefused(f"{error} The call still waits.") from error
 
 
 _PLACES = ("system", "tools", "request")
 """Where a mark can stand that is no block of the conversation."""
 
+
 _OPEN_TO = {
-    "resume": ("running", "paused", "failed"),
-    "pause": ("running",),
-    "step": ("running", "paused", "ready"),
-    "stop": ("running", "paused", "failed", "held"),
-    "stop_now": ("running", "paused", "failed", "held"),
+    "resume": ("running", "asking", "paused", "failed"),
+    "pause": ("running", "asking"),
+    "step": ("running", "asking", "paused", "ready"),
+    "stop": ("running", "asking", "paused", "failed", "held"),
+    "stop_now": ("running", "asking", "paused", "failed", "held"),
 }
 
 

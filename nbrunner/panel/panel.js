@@ -5,15 +5,15 @@
  * Messages in:  {op: "snapshot", seq, html, answers, home?}
  *               {op: "patch", seq, changes: [{key, html, into?} | {key, text}]}
  *               {op: "refused", seq, reason}
- * Messages out: {op: "hello", page}, {op: "bye", page}, or an intent:
- *               {intent, attempt?, place?, ttl?, note?, part?, text?}
+ * Messages out: {op: "hello", page}, {op: "bye", page}, or an intent: {intent,
+ *               attempt?, call?, digest?, fields?, place?, ttl?, note?, part?, text?}
  *
  * @typedef {{key: string, html?: string, into?: string, text?: string}} Change
  * @typedef {{op: string, seq: number, html?: string, answers?: boolean,
  *            home?: string, changes?: Change[], reason?: string}} Message
  */
 
-const FOCUSABLE = "summary, button, textarea, a";
+const FOCUSABLE = "summary, button, textarea, select, a";
 const HELLO_AGAIN_MS = [120, 240, 500, 1000, 2000, 4000, 8000];
 const TICK_MS = 1000;
 const DEAF_AFTER_HELLOS = 5;
@@ -124,6 +124,8 @@ class View {
     /** @type {Map<string, boolean>} what the person opened or closed, by key */
     this.opened = new Map();
     this.sent = "";
+    /** @type {HTMLButtonElement | undefined} what was pressed last */
+    this.pressed = undefined;
     /** @type {WeakMap<Element, number>} when each clock was first seen */
     this.since = new WeakMap();
     this.ticking = undefined;
@@ -206,10 +208,25 @@ class View {
     change();
     this.count();
     if (wasInside && !this.el.contains(ownerDocument.activeElement)) {
-      const box = this.el.querySelector("textarea");
-      const next = box?.offsetParent ? box : this.el.querySelector("button, summary");
-      next?.focus({ preventScroll: true });
+      this.nextFocus()?.focus({ preventScroll: true });
     }
+  }
+
+  /** The box for a message to Claude. */
+  box() {
+    return find(this.el, "send")?.querySelector("textarea");
+  }
+
+  /**
+   * Where the focus goes from what went away: to the next call that waits (to its
+   * line, since a key that is still pressed must decide nothing), or to the box.
+   */
+  nextFocus() {
+    const waiting = this.el.querySelector(".nbr-decide")?.closest("details");
+    const summary = waiting?.querySelector("summary");
+    if (summary?.offsetParent) return summary;
+    const box = this.box();
+    return box?.offsetParent ? box : this.el.querySelector("button, summary");
   }
 
   /** Show how many seconds each clock has been there; no clock, no ticking. */
@@ -233,9 +250,11 @@ class View {
 
   /** @param {string} reason */
   refuse(reason) {
-    const place = find(this.el, "refused");
+    const form = this.pressed?.isConnected && this.pressed.closest("[data-form]");
+    const inForm = form ? form.querySelector(".nbr-refused") : null;
+    const place = inForm ?? find(this.el, "refused");
     if (place) place.textContent = reason;
-    const box = this.el.querySelector("textarea");
+    const box = this.box();
     if (reason && this.sent && box && !box.value) box.value = this.sent;
     this.sent = "";
     this.noLongerBusy();
@@ -257,20 +276,29 @@ class View {
 
   /** @param {HTMLButtonElement} button */
   act(button) {
-    const { intent, attempt, place, note, part, ttl } = button.dataset;
-    /** @type {Record<string, string>} */
+    const { intent, attempt, call, digest, place, note, part, ttl } = button.dataset;
+    /** @type {Record<string, any>} */
     const message = { intent };
     if (attempt) message.attempt = attempt;
+    if (call) message.call = call;
+    if (digest) message.digest = digest;
+    const fields = button.closest("[data-form]")?.querySelectorAll("[data-field]");
+    if (fields) {
+      const filled = [...fields].map((field) => [field.dataset.field, field.value]);
+      message.fields = Object.fromEntries(filled);
+    }
     if (place) message.place = place;
     if (note) message.note = note;
     if (part) message.part = part;
     if (ttl) message.ttl = ttl;
-    const box = this.el.querySelector("textarea");
+    const box = this.box();
     if (intent === "send") {
       if (!box.value.trim()) return;
       message.text = box.value;
       box.value = "";
     }
+    this.refuse("");
+    this.pressed = button;
     this.refuse("");
     this.sent = message.text ?? "";
     button.setAttribute("aria-busy", "true");
@@ -285,9 +313,10 @@ class View {
     }
     event.stopPropagation();
     const sends = event.key === "Enter" && (event.ctrlKey || event.metaKey);
-    if (event.type === "keydown" && sends && event.target.tagName === "TEXTAREA") {
+    if (event.type === "keydown" && sends && event.target.matches("textarea, select")) {
       event.preventDefault();
-      this.act(this.el.querySelector('button[data-intent="send"]'));
+      const form = event.target.closest("[data-form]") ?? find(this.el, "send");
+      this.act(form.querySelector("button[data-intent]"));
     }
   }
 }

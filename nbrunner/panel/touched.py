@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nbrunner.core import events
-from nbrunner.core.commands import Submit
+from nbrunner.core.commands import Decision, Submit
 from nbrunner.core.edits import ToggleCache
 from nbrunner.views.context import scale_of
 from nbrunner.views.marks import MARKS, holds
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from nbrunner.views.look import Look
 
 _CALL = (
+    events.CallAsked,
+    events.CallDecided,
     events.CallStarted,
     events.CallPrinted,
     events.CallDisplayed,
@@ -104,6 +106,8 @@ class Standing:
             refused, reason = transcript.refused
             if isinstance(refused, ToggleCache):
                 said.add((refused.place, reason))
+            elif isinstance(refused, Decision):
+                said.add((refused.call_id, reason))
         return cls(marks_words(transcript), scale_of(transcript), frozenset(said))
 
     def changed(self, now: Standing, transcript: Transcript, look: Look) -> Touched:

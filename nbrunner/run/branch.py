@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
+from nbrunner.core.ungated import ungated_in
+from nbrunner.errors import Ungated
 from nbrunner.loop._sdk import checked_parameters, plain
 from nbrunner.loop._structured import on_the_wire, parsed
 from nbrunner.loop._tools import ToolBox
-from nbrunner.loop.approval import approve_all
+from nbrunner.loop.approval import approve_all, checked_approver
 from nbrunner.loop.event_log import log_event
 from nbrunner.loop.failed_calls import FailedCalls
 from nbrunner.loop.inbox import Inbox
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from nbrunner.core.blocks import Message
     from nbrunner.core.usage import Usage
-    from nbrunner.loop.driver import Approver
+    from nbrunner.loop.approval import Approver
     from nbrunner.panel import Panel
 
 
@@ -46,6 +48,7 @@ class Branch:
         max_iterations: int | None = None,
         stream: bool = True,
         approver: Approver = approve_all,
+        allow_ungated: bool = False,
         hold: bool = False,
         hold_on_failure: bool = False,
         break_on_error: bool = False,
@@ -69,11 +72,14 @@ class Branch:
             tools=definitions,
             params=plain(on_the_wire(checked_parameters(params))),
         )
+        is_gated = checked_approver(approver) is not approve_all
+        self._refuses_ungated = is_gated and not allow_ungated
+        self._check_gates(settings)
         self._hold, self._break_on_error = hold, break_on_error
         self._driving: dict[str, Any] = {
             "stream": stream,
             "max_iterations": max_iterations,
-            "approver": None if approver is approve_all else approver,
+            "approver": approver if is_gated else None,
             "hold_on_failure": hold_on_failure,
             "sdk_texts": sdk_texts,
             "parallel_calls": parallel_calls,
@@ -83,6 +89,7 @@ class Branch:
                 settings=settings,
                 source=self.source,
                 matched_by_order=is_matched_by_order(self._client),
+                is_gated=is_gated,
                 messages=tuple(messages_of(messages)),
             )
         )
@@ -95,6 +102,11 @@ class Branch:
         self._inbox = Inbox()
         self._failed_calls = FailedCalls()
         self._places = Places(self._on_main_thread)
+
+    def _check_gates(self, settings: Settings) -> None:
+        ungated = ungated_in(settings) if self._refuses_ungated else ()
+        if ungated:
+            raise Ungated(ungated)
 
     # -- what happened ---------------------------------------------------------
 

@@ -44,6 +44,8 @@ class Run(Debugging):
             in a kernel that nobody sits at (nbclient, papermill).
         approver: Says of each call whether it may run: `approve_all`, `reject_all`,
             `ask`, `by_tool(...)`, or a function of your own that takes the call.
+        allow_ungated: Accept tools that no approver can be asked about: those that
+            the API or an MCP server runs.
         hold_on_failure: Wait for `retry()` or `stop()` after a request that failed
             and may succeed when sent again, instead of ending.
         break_on_error: Pause when a tool call failed, before its result goes out; in
@@ -61,6 +63,8 @@ class Run(Debugging):
     Raises:
         UnknownParameter: A parameter that the SDK does not know (a TypeError).
         NotATool: Something in `tools` is not a tool.
+        NotAnApprover: The approver is not one.
+        Ungated: With an approver, a tool runs without asking it.
         UnknownTool: A name in `main_thread` is none of a tool.
         NotAClient: The client is one for asyncio.
         NoKey: No client was given and the environment holds no key.

@@ -62,7 +62,9 @@ class Running(Showing):
     def wait(self, timeout_s: float | None = None) -> Transcript:
         """Block until the run ends; starts it if nobody did.
 
-        In a notebook's cell the run is shown below the cell meanwhile.
+        In a notebook's cell the run is shown below the cell meanwhile. A call that
+        waits for a decision is asked about by `input()`: no click arrives while the
+        thread is blocked.
 
         Args:
             timeout_s: How long to wait, in seconds; None is for ever. With a time
@@ -82,7 +84,7 @@ class Running(Showing):
         return self._outcome(worker)
 
     def _block(self, worker: Worker, timeout_s: float | None) -> None:
-        meanwhile = self._places.main_thread.serve if _in_main_thread() else None
+        meanwhile = self._serve_or_ask if _in_main_thread() else None
         interrupts = 0
         ended = False
         while not ended:
@@ -98,6 +100,10 @@ class Running(Showing):
                 interrupts += 1
         if interrupts:
             raise WaitInterrupted(self.name)
+
+    def _serve_or_ask(self, at_most_s: float) -> None:
+        if not self._ask_person():
+            self._places.main_thread.serve(at_most_s)
 
     def __await__(self) -> Generator[Any, None, Transcript]:
         """Wait for the end and leave the event loop free: clicks arrive meanwhile."""
@@ -187,8 +193,13 @@ class Running(Showing):
             error_break=self._error_break(),
             hold=hold,
             someone_answers=lambda: not is_headless(),
+            ask_here=self._ask_person,
             **self._driving,
         )
+
+    def _ask_person(self) -> bool:
+        """Ask about a call in this thread, which waits; False where that cannot be."""
+        return False
 
     def _error_break(self) -> ErrorBreak | None:
         if not self._break_on_error:

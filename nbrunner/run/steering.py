@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from nbrunner.core.apply import settings_after
 from nbrunner.core.blocks import content_of, text_of, well_formed
 from nbrunner.core.commands import (
     Answer,
@@ -26,6 +27,7 @@ from nbrunner.errors import UsageError
 from nbrunner.loop._sdk import checked_parameters, plain
 from nbrunner.loop.controls import why_not_again
 from nbrunner.loop.results import content_of_return
+from nbrunner.run.asking import ask_about_next
 from nbrunner.run.note import Note
 from nbrunner.run.running import Running
 
@@ -62,6 +64,7 @@ class Steering(Running):
         Raises:
             UnknownParameter: A parameter that the SDK does not know.
             NotATool: Something among the tools is not a tool.
+            Ungated: With an approver, a tool would run without asking it.
         """
         self._ask(Submit(edit=self._checked(edit)), by)
 
@@ -161,6 +164,9 @@ class Steering(Running):
         )
         self._ask(answer, by)
 
+    def _ask_person(self) -> bool:
+        return ask_about_next(self)
+
     def _inject(self, inject: Inject, by: By) -> Note:
         self._ask(inject, by)
         return Note(self, inject.note_id, inject.text)
@@ -173,6 +179,16 @@ class Steering(Running):
 
     def _checked(self, edit: Edit) -> Edit:
         """The edit, if it can be made; tool objects in it are kept: they run."""
+        checked = self._with_known_parts(edit)
+        if isinstance(checked, SetTools | SetParams):
+            self._check_gates(settings_after(self.transcript.settings, checked))
+        if isinstance(checked, ChangeTools):
+            settings = self.transcript.settings
+            all_tools = SetTools((*settings.tools, *checked.added))
+            self._check_gates(settings_after(settings, all_tools))
+        return checked
+
+    def _with_known_parts(self, edit: Edit) -> Edit:
         if isinstance(edit, SetTools):
             return SetTools(self._tools.learn(edit.tools))
         if isinstance(edit, ChangeTools):

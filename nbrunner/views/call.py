@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from nbrunner.core.commands import Decision
 from nbrunner.views import words
 from nbrunner.views.content import content_part
+from nbrunner.views.decision import decision_fragment
 from nbrunner.views.displays import display_fragments
 from nbrunner.views.html import Html, h, spaced
 from nbrunner.views.json_tree import json_fragment
 from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
 from nbrunner.views.marks import beside_row, mark_chip, refusal_at, toggles
+from nbrunner.views.verdict import verdict_words
 
 if TYPE_CHECKING:
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
@@ -19,12 +22,15 @@ if TYPE_CHECKING:
 
 _CHIPS = {
     "proposed": ("waits", ""),
+    "asked": ("waits for you", "warn"),
     "running": ("running", "run"),
     "ok": ("ok", "ok"),
     "error": ("error", "err"),
     "invalid": ("invalid input", "err"),
     "unknown": ("unknown tool", "err"),
     "interrupted": ("interrupted", "warn"),
+    "rejected": ("rejected", "warn"),
+    "answered": ("answered by hand", ""),
 }
 
 
@@ -44,7 +50,11 @@ def call_fragment(
     return h(
         "details",
         _summary(transcript, iteration, call, look),
+        _verdict(call),
         _asked_and_told(transcript, iteration, call, look),
+        decision_fragment(iteration, call, look)
+        if look.live and call.status == "asked"
+        else None,
         _printed(iteration, call, look) if call.stdout else None,
         display_fragments(call.displays),
         _foot(transcript, iteration, call, look),
@@ -97,9 +107,11 @@ def _asked_and_told(
     def part(field: str) -> Part:
         return _part(iteration, call, field)
 
-    proposed = json_fragment(call.input, label="input", look=look, part=part("input"))
+    is_changed = call.executed_input not in (None, call.input)
+    label = "input Claude proposed" if is_changed else "input"
+    proposed = json_fragment(call.input, label=label, look=look, part=part("input"))
     asked = [_with_mark(proposed, transcript, iteration, call, look)]
-    if call.executed_input not in (None, call.input):
+    if is_changed:
         ran = part("executed_input")
         asked.append(
             json_fragment(
@@ -140,6 +152,11 @@ def _with_mark(
     return beside_row(shown, transcript, iteration, number, look) or shown
 
 
+def _verdict(call: ToolCall) -> Html | None:
+    said = verdict_words(call)
+    return h("div", said, class_="nbr-verdict") if said else None
+
+
 def _printed(iteration: Iteration, call: ToolCall, look: Look) -> Html:
     part = _part(iteration, call, "stdout")
     return block(call.stdout, label="printed", look=look, part=part)
@@ -165,7 +182,7 @@ def _foot(
         return remark
     what = f"the result of {call.name}"
     controls = toggles(transcript, call.id, what, look) if call.is_answered else None
-    refused = refusal_at(transcript, call.id)
+    refused = _refused(transcript, call) or refusal_at(transcript, call.id)
     if not (controls or remark or refused):
         return None
     return h("div", spaced(controls, remark, refused), class_="nbr-foot")
@@ -187,3 +204,13 @@ def _debug_line(call: ToolCall, look: Look) -> Html | None:
 
 def _remark(text: str | None) -> Html | None:
     return h("span", text, class_="nbr-remark") if text else None
+
+
+def _refused(transcript: Transcript, call: ToolCall) -> Html | None:
+    """Why the last decision about the call did not count."""
+    if transcript.refused is None:
+        return None
+    asked, reason = transcript.refused
+    if isinstance(asked, Decision) and asked.call_id == call.id:
+        return h("span", reason, class_="nbr-refused", role="alert")
+    return None

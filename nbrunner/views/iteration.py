@@ -109,9 +109,17 @@ def _gist(transcript: Transcript, iteration: Iteration) -> list[Child]:
 
 
 def _fate(call: ToolCall) -> str | None:
-    if call.status == "interrupted":
-        return " interrupted"
+    if call.status in _FATES:
+        return _FATES[call.status]
     return " failed" if call.is_error else None
+
+
+_FATES = {
+    "asked": " waits for you",
+    "interrupted": " interrupted",
+    "rejected": " rejected",
+    "answered": " answered by hand",
+}
 
 
 def _is_awaited(transcript: Transcript, iteration: Iteration) -> bool:

@@ -11,6 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from nbrunner.core.commands import Decision
 from nbrunner.core.edits import ToggleCache
 from nbrunner.views import words
 from nbrunner.views.context import scale_of
@@ -24,6 +25,7 @@ from nbrunner.views.look import Look, chip
 from nbrunner.views.marks import says_itself
 from nbrunner.views.next_request import next_fragment
 from nbrunner.views.notices import notices_fragment
+from nbrunner.views.verdict import ungated_words
 
 if TYPE_CHECKING:
     from nbrunner.core.note import Note
@@ -111,6 +113,7 @@ def bar_fragment(transcript: Transcript, look: Look) -> Html:
             h("span", class_="nbr-grow"),
             h("span", " · ".join(f for f in facts if f), class_="nbr-num"),
             _controls(transcript, look) if look.live else None,
+            _ungated(transcript),
             _refusal(transcript) if look.live else None,
         ),
         class_="nbr-bar",
@@ -120,7 +123,18 @@ def bar_fragment(transcript: Transcript, look: Look) -> Html:
     )
 
 
-_TONES = {"ready": "", "running": "run", "paused": "warn", "failed": "err"}
+def _ungated(transcript: Transcript) -> Html | None:
+    said = ungated_words(transcript)
+    return h("span", said, class_="nbr-ungated") if said else None
+
+
+_TONES = {
+    "ready": "",
+    "running": "run",
+    "asking": "warn",
+    "paused": "warn",
+    "failed": "err",
+}
 
 
 def _status(transcript: Transcript, look: Look) -> Html:
@@ -142,11 +156,11 @@ def _controls(transcript: Transcript, look: Look) -> list[Html]:
     asked = {command.kind for command in transcript.asked}
     main = "resume" if transcript.status == "paused" else None
     match transcript.status:
-        case "running" if "stop" in asked:
+        case "running" | "asking" if "stop" in asked:
             names = [("Stop now", "stop_now")]
-        case "running" if words.will_pause(transcript):
+        case "running" | "asking" if words.will_pause(transcript):
             names = [("Go on", "resume"), ("Stop", "stop")]
-        case "running":
+        case "running" | "asking":
             names = [("Pause", "pause"), ("Stop", "stop")]
         case "paused":
             names = [("Go on", "resume"), ("Step", "step"), ("Stop", "stop")]
@@ -190,6 +204,9 @@ def _refusal(transcript: Transcript) -> Html | None:
         return None
     asked, reason = transcript.refused
     if isinstance(asked, ToggleCache) and says_itself(transcript, asked.place):
+        return None
+    last = transcript.last
+    if isinstance(asked, Decision) and last and last.call(asked.call_id):
         return None
     return h("span", reason, class_="nbr-refused", role="alert")
 

@@ -20,6 +20,7 @@ from nbrunner.views.server_calls import (
     result_of,
     server_call_words,
 )
+from nbrunner.views.verdict import ungated_words, verdict_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +40,7 @@ def as_text(transcript: Transcript, *, name: str) -> str:
         words.source(transcript),
         transcript.settings.model,
         words.usage_words(transcript.usage),
+        ungated_words(transcript),
     ]
     lines = [" · ".join(fact for fact in facts if fact)]
     for message in words.first_messages(transcript):
@@ -99,6 +101,10 @@ def _call(
     transcript: Transcript, iteration: Iteration, call: ToolCall
 ) -> Iterator[str]:
     yield f"-> {words.signature(call)}"
+    if (said := verdict_words(call)) is not None:
+        yield f"({said})"
+    if call.executed_input not in (None, call.input):
+        yield f"ran with: {words.cut_inline(words.pretty(call.executed_input))}"
     if call.stdout:
         yield f"printed: {words.cut_inline(call.stdout.rstrip())}"
     for display in call.displays:
@@ -110,6 +116,8 @@ def _call(
     if call.is_answered:
         kind = "error" if call.is_error else "result"
         yield f"<- {kind}: {words.cut_inline(words.result_text(call.result))}"
+    elif call.status == "asked":
+        yield "<- waits for your decision"
     elif (why := words.not_run(iteration, call)) is not None:
         yield f"<- {why}"
 

@@ -310,6 +310,8 @@ def state(transcript: Transcript) -> str:
             return f"paused before request {number + 1}{told}"
         case "failed":
             return f"request {number} failed, waiting for you"
+        case "asking":
+            return asking_words(transcript)
         case "held":
             return f"{end_words(transcript.stopped_by)}, held open for you"
         case "finished":
@@ -322,6 +324,13 @@ def state(transcript: Transcript) -> str:
             return f"one step, iteration {max(number, 1)}"
         case _:
             return f"running, iteration {max(number, 1)}"
+
+
+def asking_words(transcript: Transcript) -> str:
+    """How many calls wait for a decision."""
+    calls = transcript.last.tool_calls if transcript.last else ()
+    number = sum(call.status == "asked" for call in calls)
+    return f"waiting for your decision on {count(number, 'call')}"
 
 
 def will_pause(transcript: Transcript) -> bool:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from anthropic import beta_tool
 
-from nbrunner import Run, tool_runner
+from nbrunner import Run, reject_all, tool_runner
 from nbrunner.core.edits import ChangeTools
-from nbrunner.errors import NotATool, UsageError
+from nbrunner.errors import NotATool, Ungated, UsageError
 from nbrunner.replay import reply, say, use
 from tests.loop.iterated import ADD, Ran, both_ways, message_of
 from tests.loop.test_oracle import differences
@@ -224,3 +224,24 @@ def test_calls_made_side_by_side_are_made_by_the_tools_at_hand_now() -> None:
     results = [block["content"] for block in ran.sent()[2]["content"]]
     assert results[:2] == ["4", "3"]
     assert "There is no tool 'fail'" in results[2]
+
+
+def test_a_tool_that_no_approver_can_be_asked_about_is_not_added_to_a_gated_run() -> (
+    None
+):
+    ran = Ran("Done.", approver=reject_all)
+    with pytest.raises(Ungated, match="web_search"):
+        ran.run.add_tools(RAW)
+    ran.run.until_done()
+    assert len(ran.sent()) == 1
+
+
+def test_an_approver_is_asked_about_a_tool_that_was_added_for_the_call_in_hand() -> (
+    None
+):
+    ran = Ran([use("double", n=2)], "Oh.", approver=reject_all)
+    for message in ran.run:
+        if message.stop_reason == "tool_use":
+            ran.run.add_tools(doubler(ran.calls))
+    assert ran.calls == []
+    assert ran.run.transcript.iterations[0].tool_calls[0].status == "rejected"

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 OURS = {
     *("section", "div", "span", "details", "summary", "code", "pre", "i", "b"),
-    *("button", "textarea", "meter"),
+    *("button", "textarea", "meter", "select", "option"),
 }
 MARKDOWN = {
     *("p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote"),
@@ -21,6 +21,7 @@ PLAIN_ATTRIBUTES = {
     *("aria-label", "aria-pressed", "data-key", "data-intent", "data-place"),
     *("data-note", "data-part", "data-ttl", "data-lm-suppress-shortcuts"),
     *("data-own", "data-clock", "aria-hidden", "tabindex", "min", "max", "value"),
+    *("data-call", "data-digest", "data-field", "data-form", "selected"),
 }
 MARKDOWN_ATTRIBUTES = {
     "a": {"href", "target", "rel"},

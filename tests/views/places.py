@@ -63,6 +63,11 @@ PLACES = (
     "displayed text",
     "displayed markdown",
     "large json",
+    "asked tool",
+    "asked field",
+    "asked value",
+    "asked about",
+    "rejection",
 )
 UNSEEN = ("image data", "displayed image", "displayed html", "file id")
 """What is put there is not shown as it is: it has to be nothing but inert."""
@@ -111,7 +116,12 @@ class _At:
             settings=self.settings(),
             source="scripted",
             status="running",
-            iterations=(self.answered(), self.elsewhere(), self.streaming()),
+            iterations=(
+                self.answered(),
+                self.elsewhere(),
+                self.asking(),
+                self.streaming(),
+            ),
             waiting=(Note(id="note_2", text=self("waiting note")),),
             refused=(Pause(), self("refusal")),
         )
@@ -121,7 +131,39 @@ class _At:
             model=self("model name"),
             max_tokens=100,
             system=[{"type": "text", "text": self("system prompt")}],
-            tools=({"name": "look", "description": self("tool definition")},),
+            tools=(
+                {"name": "look", "description": self("tool definition")},
+                {"name": self("asked tool"), "input_schema": self.schema()},
+            ),
+        )
+
+    def schema(self) -> dict[str, Any]:
+        about = {"type": "string", "description": self("asked about")}
+        choice = {"enum": [self("asked value"), "other"]}
+        return {"properties": {self("asked field"): about, "choice": choice}}
+
+    def asked(self) -> tuple[ToolCall, ...]:
+        name, value = self("asked tool"), self("asked value")
+        asking: dict[str, Any] = {"name": name, "status": "asked", "digest": "d"}
+        flat = {self("asked field"): value, "choice": value}
+        why: dict[str, Any] = {"verdict": "rejected", "decided_by": "person"}
+        return (
+            ToolCall(id="toolu_21", input=flat, **asking),
+            ToolCall(id="toolu_22", input={"deep": [value]}, **asking),
+            ToolCall(
+                id="toolu_23", name=name, input={}, reason=self("rejection"), **why
+            ),
+        )
+
+    def asking(self) -> Iteration:
+        calls = self.asked()
+        blocks = [{"type": "tool_use", "id": c.id, "name": c.name} for c in calls]
+        return Iteration(
+            index=2,
+            request=self.request(),
+            reply={"content": blocks, "stop_reason": "tool_use"},
+            blocks=tuple(blocks),
+            tool_calls=calls,
         )
 
     def request(self, *more: Any) -> Request:
@@ -276,7 +318,7 @@ class _At:
     def streaming(self) -> Iteration:
         call = {"type": "tool_use", "name": "look"}
         return Iteration(
-            index=2,
+            index=3,
             request=self.request(),
             blocks=(
                 {"type": "thinking", "thinking": self("streamed thinking")},

@@ -309,6 +309,14 @@ class EditRefused(NbrunnerError):
         )
 
     @classmethod
+    def compacts_already(cls) -> EditRefused:
+        """The API takes one way of compacting only."""
+        return cls(
+            "The conversation cannot be compacted on request while context_management "
+            "has a compaction edit: the API takes no two. Take that edit off first."
+        )
+
+    @classmethod
     def cannot_be_off(cls, name: str) -> EditRefused:
         """The API needs the parameter."""
         return cls(f"{name} cannot be taken off: every request needs one.")

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from nbrunner.core import edits
 from nbrunner.core.blocks import Block, Message, content_of, is_empty_text
 from nbrunner.core.caching import MAX_MARKS, UNMARKABLE, Mark, too_late
+from nbrunner.core.compaction import has_compaction_edit
 from nbrunner.core.history import survey
 from nbrunner.core.request import Request, Settings, address_of
+from nbrunner.core.tool_changes import addition_of, removal_of, with_tool_changes
 from nbrunner.errors import EditRefused
 
 if TYPE_CHECKING:
@@ -70,6 +72,19 @@ def _(edit: edits.SetMessages, request: Request, by: str) -> Request:  # noqa: A
 
 
 @_apply.register
+def _(edit: edits.ChangeTools, request: Request, by: str) -> Request:  # noqa: ARG001
+    messages = with_tool_changes(request.messages, tool_changes_of(edit))
+    return request.model_copy(update={"messages": messages})
+
+
+@_apply.register
+def _(edit: edits.Compact, request: Request, by: str) -> Request:  # noqa: ARG001
+    if edit.compaction is not None and has_compaction_edit(request.settings.params):
+        raise EditRefused.compacts_already()
+    return request.model_copy(update={"compaction": edit.compaction})
+
+
+@_apply.register
 def _(edit: edits.ToggleCache, request: Request, by: str) -> Request:
     edited = request.model_copy(update={"marks": marks_after(request.marks, edit)})
     if len(edited.marks) < len(request.marks):
@@ -84,6 +99,12 @@ def _(edit: edits.ToggleCache, request: Request, by: str) -> Request:
     if (late := too_late(fitted.marks)) is not None:
         raise EditRefused.longer_behind_shorter(late.path)
     return edited
+
+
+def tool_changes_of(edit: edits.ChangeTools) -> list[Block]:
+    """The blocks that tell Claude of tools added and removed."""
+    added = [addition_of(definition) for definition in edit.added]
+    return [*added, *map(removal_of, edit.removed)]
 
 
 def marks_after(marks: tuple[Mark, ...], edit: edits.ToggleCache) -> tuple[Mark, ...]:

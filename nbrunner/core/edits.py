@@ -12,6 +12,7 @@ from pydantic import Field
 
 from nbrunner.core.blocks import JSON, Block, Message, Value
 from nbrunner.core.caching import Ttl
+from nbrunner.core.compaction import SUMMARIZE
 
 
 class ToggleCache(Value):
@@ -110,7 +111,45 @@ class SetMessages(Value):
         super().__init__(**{"messages": tuple(messages), **fields})
 
 
+class ChangeTools(Value):
+    """Add and remove tools in a message, and leave `tools` and its cache as it is.
+
+    What the SDK's `add_tools()` and `remove_tools()` do. The API wants the beta
+    `inline-tools-2026-09-15` for it.
+
+    Attributes:
+        added: Definitions, as they stand on the wire. Tool objects may be given in
+            their place; `Run.submit` keeps those, so that they run too.
+        removed: The names of tools that Claude may not call any more.
+    """
+
+    kind: Literal["change_tools"] = "change_tools"
+    added: tuple[Any, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+class Compact(Value):
+    """Have the conversation summarized before the next request that asks for a reply.
+
+    What the SDK's `compact_before_next_turn()` does. The summary takes the place of
+    the conversation. The API wants the beta `compact-2026-09-04` for it.
+
+    Attributes:
+        compaction: How; None takes back one that waits.
+    """
+
+    kind: Literal["compact"] = "compact"
+    compaction: Block | None = Field(default_factory=lambda: dict(SUMMARIZE))
+
+
 Edit: TypeAlias = Annotated[
-    ToggleCache | SetSystem | SetTools | SetParams | EditResult | SetMessages,
+    ToggleCache
+    | SetSystem
+    | SetTools
+    | SetParams
+    | EditResult
+    | SetMessages
+    | ChangeTools
+    | Compact,
     Field(discriminator="kind"),
 ]

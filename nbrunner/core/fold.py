@@ -13,10 +13,12 @@ from nbrunner.core import commands, edits, events
 from nbrunner.core.apply import (
     marks_after,
     settings_after,
+    tool_changes_of,
     with_messages_set,
     with_result_edited,
 )
 from nbrunner.core.blocks import Block, tool_results, tool_uses
+from nbrunner.core.compaction import is_summary
 from nbrunner.core.history import facts_of, survey
 from nbrunner.core.note import Note
 from nbrunner.core.transcript import DroppedReply, Iteration, ToolCall, Transcript
@@ -89,6 +91,11 @@ def _(event: events.EditApplied, transcript: Transcript) -> Transcript:
         case edits.SetMessages():
             messages = with_messages_set(transcript.messages, edit, transcript.sent)
             return _with_messages(done, messages, sent=len(edit.messages))
+        case edits.ChangeTools():
+            changes = (*transcript.tool_changes, *tool_changes_of(edit))
+            return _with(done, tool_changes=changes)
+        case edits.Compact():
+            return _with(done, compaction=edit.compaction)
         case _:
             return _with(done, settings=settings_after(transcript.settings, edit))
 
@@ -128,6 +135,7 @@ def _(event: events.IterationStarted, transcript: Transcript) -> Transcript:
         sent=len(request.messages),
         iterations=(*transcript.iterations[: event.iteration], iteration),
         waiting=tuple(n for n in transcript.waiting if n.id not in sent),
+        tool_changes=transcript.tool_changes if transcript.is_sent_back else (),
         asked=tuple(c for c in transcript.asked if c.kind not in ("retry", "resume")),
     )
 
@@ -168,6 +176,8 @@ def _(event: events.ReplyFinished, transcript: Transcript) -> Transcript:
         tool_calls=calls,
         elapsed_s=event.elapsed_s,
     )
+    if finished.iterations[event.iteration].is_compaction:
+        return _compacted(finished, event.message)
     container = (event.message.get("container") or {}).get("id")
     message = {"role": "assistant", "content": content}
     return _with(
@@ -203,9 +213,13 @@ def _(event: events.ReplyDropped, transcript: Transcript) -> Transcript:
         dropped=(*iteration.dropped, dropped),
     )
     asked = _still_asked(transcript)
-    before = transcript.messages[: transcript.sent]
     again = _with(without, asked=asked, stopped_by=None, status="running")
-    return _with_messages(again, before)
+    if iteration.is_compaction:
+        request = iteration.request
+        before, sent = request.messages, len(request.messages)
+        again = _with(again, sent=sent, compaction=request.compaction)
+        return _with_messages(again, before)
+    return _with_messages(again, transcript.messages[: transcript.sent])
 
 
 @_fold.register
@@ -308,6 +322,15 @@ def _(event: events.RunFinished, transcript: Transcript) -> Transcript:
     return _with(
         transcript, status="finished", stopped_by=reason, asked=(), paused_for=None
     )
+
+
+def _compacted(transcript: Transcript, reply: dict[str, Any]) -> Transcript:
+    """The transcript with the summary, if there is one, for its conversation."""
+    done = _with(transcript, compaction=None)
+    if not is_summary(reply):
+        return done
+    summary = {"role": "assistant", "content": reply["content"]}
+    return _with_messages(done, (summary,), sent=0)
 
 
 def _is_asked(transcript: Transcript) -> bool:

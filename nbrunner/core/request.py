@@ -30,6 +30,7 @@ from nbrunner.core.caching import (
     mark,
     marks_of,
 )
+from nbrunner.core.compaction import compacting
 from nbrunner.core.history import Facts, all_marks, facts_of, survey, within_budget
 
 if TYPE_CHECKING:
@@ -93,6 +94,9 @@ class Request(Value):
     container: str | None = None
     """The code container of a reply, carried on as the SDK's runner does."""
 
+    compaction: Block | None = None
+    """How to summarize the conversation, where this request asks for that only."""
+
     @computed_field  # type: ignore[prop-decorator]
     @property
     def position(self) -> int:
@@ -114,6 +118,8 @@ class Request(Value):
             elif asked.place in ("tools", "system") and head.get(asked.place):
                 marked = _last_marked(head[asked.place], asked.ttl)
                 head[asked.place] = marked
+        if self.compaction is not None:
+            return compacting(head, self.compaction)
         return head
 
     def fitted(self) -> Fitted:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from nbrunner.core.blocks import Block, Value, text_of
+from nbrunner.core.blocks import Block, Value, content_of, text_of, tool_uses
 from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Command
 from nbrunner.core.edits import Edit
@@ -30,6 +30,7 @@ from nbrunner.core.request import (
     with_notes,
     with_open_calls_closed,
 )
+from nbrunner.core.tool_changes import with_tool_changes
 from nbrunner.core.usage import Usage
 
 CallStatus: TypeAlias = Literal["proposed", "asked", "running"] | Outcome
@@ -169,6 +170,11 @@ class Iteration(Value):
         return Usage.of(self.reply.get("usage") if self.reply else None)
 
     @property
+    def is_compaction(self) -> bool:
+        """Whether it asked for a summary in place of the conversation, not a reply."""
+        return self.request.compaction is not None
+
+    @property
     def applied_edits(self) -> tuple[Block, ...]:
         """What the API cleared of the context before Claude read the request."""
         managed = (self.reply or {}).get("context_management") or {}
@@ -215,6 +221,9 @@ class Transcript(Value):
         known: What the API's rules ask about the messages, found out once.
         marks: The cache marks that were asked for, oldest first.
         waiting: The person's messages that have not gone out yet.
+        tool_changes: Tools added and removed that Claude has not been told of yet.
+        compaction: How to compact the conversation before the next reply; None where
+            nobody asked for that.
         asked: Commands that wait for a safe point.
         refused: The reason of the last refusal, until something else happens.
         paused_for: What made the run pause by itself, in a few words, while it does.
@@ -240,6 +249,8 @@ class Transcript(Value):
     marks: tuple[Mark, ...] = ()
     container: str | None = None
     waiting: tuple[Note, ...] = ()
+    tool_changes: tuple[Any, ...] = ()
+    compaction: Block | None = None
     asked: tuple[Command, ...] = ()
     refused: tuple[Edit | Command, str] | None = None
     paused_for: str | None = None
@@ -275,6 +286,7 @@ class Transcript(Value):
         return (
             bool(replied)
             and replied[-1].stop_reason in SENT_BACK
+            and not replied[-1].is_compaction
             and self.messages[-1]["role"] == "assistant"
         )
 
@@ -285,9 +297,28 @@ class Transcript(Value):
             return True
         if self.last is None or self.last.reply is None:
             return True
+        if self.last.is_compaction:
+            # What was due before the conversation was compacted still is.
+            return bool(self.last.request.messages[-1]["role"] != "assistant")
         # A reply ends the conversation for now; its results do not.
         is_new_branch = not self.own_iterations
         return is_new_branch or self.messages[-1]["role"] != "assistant"
+
+    @property
+    def compacts_next(self) -> bool:
+        """Whether the next request asks for a summary in place of the conversation."""
+        if self.compaction is None or self.is_sent_back:
+            return False
+        # A reply that was cut off inside a call cannot be summarized.
+        last = self.messages[-1] if self.messages else None
+        is_reply = last is not None and last["role"] == "assistant"
+        return not (is_reply and last is not None and tool_uses(content_of(last)))
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the last reply ended that was no compaction asked for."""
+        replies = (i for i in reversed(self.iterations) if not i.is_compaction)
+        return next((i.stop_reason for i in replies), None)
 
     @property
     def own_iterations(self) -> tuple[Iteration, ...]:
@@ -310,6 +341,8 @@ class Transcript(Value):
             why = _CUT_OFF.format(reason=self.last.stop_reason)
             messages = with_open_calls_closed(messages, why)
         messages = with_notes(messages, notes)
+        if not self.is_sent_back:
+            messages = with_tool_changes(messages, self.tool_changes)
         return Request(
             settings=self.settings,
             messages=messages,
@@ -317,6 +350,7 @@ class Transcript(Value):
             marks=self.marks,
             sent=self.sent,
             container=self.container,
+            compaction=self.compaction if self.compacts_next else None,
         )
 
     def branch(self, at: int, name: str) -> Transcript:

@@ -16,7 +16,7 @@ from anthropic.lib.tools import (
     BetaRunnableToolset,
 )
 
-from nbrunner.errors import NotATool
+from nbrunner.errors import NotATool, UsageError
 
 if TYPE_CHECKING:
     from nbrunner.loop.places import Kind
@@ -80,3 +80,33 @@ def awaitable(tool: Any) -> Any:
         description=tool.description,
         input_schema=tool.input_schema,
     )
+
+
+def check_is_no_toolset(tool: Any) -> None:
+    """Refuse a toolset where tools are added or removed.
+
+    Raises:
+        UsageError: It is one.
+    """
+    if is_toolset(tool):
+        raise UsageError(
+            f"{tool.toolset_name} is a toolset, and those of a run are fixed. Fork the "
+            "run with other tools: run.fork(edits=[SetTools([...])])."
+        )
+
+
+def name_of_tool(tool: Any) -> str:
+    """The name of a tool, given as it or by its name.
+
+    Raises:
+        UsageError: It is a toolset.
+    """
+    check_is_no_toolset(tool)
+    if isinstance(tool, str):
+        return tool
+    return str(tool["name"]) if isinstance(tool, dict) else name_of(tool)
+
+
+def name_of(tool: Any) -> str:
+    """The name that a tool object goes by."""
+    return str(tool.toolset_name if is_toolset(tool) else tool.name)

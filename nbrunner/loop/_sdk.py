@@ -45,6 +45,19 @@ _NOT_EAGER = (
 )
 
 
+_GONE = {
+    "compaction_control": (
+        "compaction_control is gone from the SDK. context_management={...} lets the "
+        "API compact, and run.compact_before_next_turn() does it at a time you choose."
+    ),
+}
+_OF_THE_LOOP = ("stream", "max_iterations")
+_NOT_SENT = (
+    "{name} is not sent with a request: it is the loop's, and is given to Run(...) or "
+    "tool_runner(...) when the run is made."
+)
+
+
 class Part(NamedTuple):
     """A piece of a reply as it streams in."""
 
@@ -71,7 +84,8 @@ class Exchange:
         stream: bool,
     ) -> None:
         options = {key: body[key] for key in _REQUEST_OPTIONS if key in body}
-        params = {k: v for k, v in body.items() if k not in _REQUEST_OPTIONS}
+        apart = (*_REQUEST_OPTIONS, "compaction")
+        params = {k: v for k, v in body.items() if k not in apart}
         runner: Any = BetaStreamingToolRunner if stream else BetaToolRunner
         self._runner = runner(
             params={**params, "thread": False},
@@ -80,6 +94,9 @@ class Exchange:
             options=options,
             max_iterations=1,
         )
+        if "compaction" in body:
+            # It goes out before the first request, and is the only one.
+            self._runner.compact_before_next_turn(body["compaction"])
         self._stream = stream
         self._item: Any = None
         self._not_begun: list[Any] = []
@@ -125,21 +142,25 @@ class Exchange:
         self._not_begun = [b for b in item.content if b.type == "tool_use"]
         return message
 
-    def answer_calls(self, stand_in: Callable[[str], Any], known: set[str]) -> Message:
+    def answer_calls(self, gates: Mapping[str, Any]) -> Message:
         """Run the reply's calls; returns the user message with their results.
 
         Args:
-            stand_in: Makes the tool that answers for an unknown name.
-            known: The names that the runner answers itself.
+            gates: What answers for each name; None where the runner does so itself.
         """
-        named = {call.name for call in self._not_begun if not call.toolset_name}
-        unknown = named - known
-        for name in sorted(unknown):
+        for gate in gates.values():
             # Added to a runner that sends nothing more: it changes who answers the
             # call in hand, and nothing on the wire.
-            self._runner.add_tools(stand_in(name))
+            if gate is not None:
+                self._runner.add_tools(gate)
         message: Message = plain(self._runner.generate_tool_call_response())
         return message
+
+    @property
+    def named(self) -> list[str]:
+        """The names of the tools that the reply calls, toolsets left out."""
+        calls = (call for call in self._not_begun if not call.toolset_name)
+        return sorted({call.name for call in calls})
 
     @property
     def calls(self) -> list[Any]:
@@ -203,8 +224,12 @@ def checked_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     runner = anthropic.resources.beta.messages.Messages.tool_runner
     known = set(inspect.signature(runner).parameters) - {"self"}
     for name in given:
+        if name in _GONE:
+            raise UnknownParameter(name, (), _GONE[name])
         if name not in known:
             raise UnknownParameter(name, known)
+        if name in _OF_THE_LOOP:
+            raise UnknownParameter(name, (), _NOT_SENT.format(name=name))
     if given.get("thread", False) is not False:
         raise UnknownParameter("thread", (), _NO_THREAD)
     if given.get("run_tools_eagerly", False):

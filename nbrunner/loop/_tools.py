@@ -31,11 +31,13 @@ from nbrunner.core.events import (
 from nbrunner.errors import close_matches
 from nbrunner.loop._kinds import (
     awaitable,
+    check_is_no_toolset,
     checked_tool,
     is_awaited,
     is_function_tool,
     is_toolset,
     kind_of,
+    name_of,
 )
 from nbrunner.loop._sdk import plain
 from nbrunner.loop._toolsets import ToolsetGate
@@ -256,6 +258,11 @@ class MissingTool(Gate):
     def name(self) -> str:
         return self._name
 
+    @property
+    def begins_ahead(self) -> bool:
+        """There is nothing to make."""
+        return False
+
     def to_dict(self) -> Any:
         return {"name": self._name, "input_schema": {"type": "object"}}
 
@@ -303,7 +310,7 @@ class ToolBox:
         A tool takes the place of the one that had its name.
         """
         checked = [checked_tool(tool) for tool in tools]
-        self._tools |= {_name_of(t): t for t in checked if not isinstance(t, dict)}
+        self._tools |= {name_of(t): t for t in checked if not isinstance(t, dict)}
         return tuple(plain(t if isinstance(t, dict) else t.to_dict()) for t in checked)
 
     def copy(self) -> ToolBox:
@@ -317,8 +324,32 @@ class ToolBox:
         return {t.name for t in self._offered(sent) if is_function_tool(t)}
 
     def answered_in(self, sent: Iterable[Block]) -> set[str]:
-        """The names that the SDK's runner answers itself, toolsets included."""
-        return {_name_of(tool) for tool in self._offered(sent)}
+        """The names among those definitions that are answered here, toolsets too."""
+        return {name_of(tool) for tool in self._offered(sent)}
+
+    def learn_added(self, tools: Iterable[Any]) -> tuple[Block, ...]:
+        """Keep tools that are added to a run; returns their definitions.
+
+        Raises:
+            UsageError: One is a toolset: those of a run are fixed.
+        """
+        given = list(tools)
+        for tool in given:
+            check_is_no_toolset(tool)
+        definitions = self.learn(given)
+        for tool in given:
+            if isinstance(tool, dict):
+                # As the SDK does: nothing runs for a raw definition.
+                self._tools.pop(str(tool.get("name")), None)
+        return definitions
+
+    def answering(self, name: str, desk: Desk, sent: Iterable[Block]) -> Any:
+        """The gate that answers calls of a name; None where a toolset does."""
+        named = {name_of(tool): tool for tool in self._offered(sent)}
+        tool = named.get(name)
+        if tool is None:
+            return MissingTool(name, self, desk, sent)
+        return None if is_toolset(tool) else Gate(tool, desk)
 
     def gated(self, desk: Desk, sent: Iterable[Block]) -> list[Any]:
         """The tools to run for a request that offers those, each behind its gate."""
@@ -342,7 +373,3 @@ class ToolBox:
                 else plain(tool.to_dict()) in definitions
             )
         ]
-
-
-def _name_of(tool: Any) -> str:
-    return str(tool.toolset_name if is_toolset(tool) else tool.name)

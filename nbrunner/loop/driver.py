@@ -32,10 +32,11 @@ from nbrunner.core.events import (
     RunStarted,
     Source,
 )
+from nbrunner.core.history import survey
+from nbrunner.core.tool_changes import offered
 from nbrunner.core.validity import check
 from nbrunner.errors import InvalidHistory
 from nbrunner.loop._sdk import Exchange, Part, failure_of
-from nbrunner.loop._tools import MissingTool, ToolBox
 from nbrunner.loop.approval import checked_ruling
 from nbrunner.loop.controls import Controls
 from nbrunner.loop.decisions import why_not
@@ -47,13 +48,14 @@ from nbrunner.loop.resends import Resends
 from nbrunner.loop.side_by_side import SideBySide, begun_together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from nbrunner.core.blocks import Block, Message
     from nbrunner.core.commands import Decision
     from nbrunner.core.history import Facts
     from nbrunner.core.request import Fitted
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.loop._tools import ToolBox
     from nbrunner.loop.approval import Approver
     from nbrunner.loop.inbox import Inbox
     from nbrunner.loop.places import Places
@@ -70,6 +72,8 @@ class Driver:
     Attributes:
         iteration: The index of the iteration in hand, from 0.
         broken_by: What a tool raised that ended the loop: an interrupt, say.
+        made_by_code: Asked for the results of the reply in hand before its calls are
+            run for them: the user's own loop may have them already.
     """
 
     def __init__(  # noqa: PLR0913 - the composition root of a loop
@@ -102,7 +106,6 @@ class Driver:
         self.caught_displays = caught_displays
         self.places = places
         self.ahead = SideBySide({})
-        self._gates: list[Any] = []
         self._parallel_calls = parallel_calls
         self._pen = Pen(ledger)
         self._controls = Controls(inbox, self._pen)
@@ -118,6 +121,7 @@ class Driver:
         self._started = 0
         self._sent_at = 0.0
         self.broken_by: BaseException | None = None
+        self.made_by_code: Callable[[], Message | None] = lambda: None
         self._valid: list[Facts] = []
 
     # -- the loop ------------------------------------------------------------
@@ -178,7 +182,16 @@ class Driver:
 
     def suspend(self, stopped_by: str) -> None:
         """End for now, with what is in hand: `begin()` goes on from there."""
-        self._pen.write(RunFinished(stopped_by=stopped_by))
+        with self._pen.held():
+            self._controls.listen()
+            self.calm_down()
+            self._pen.write(RunFinished(stopped_by=stopped_by))
+
+    def calm_down(self) -> BaseException | None:
+        """Forget that the run was to stop; returns what a tool raised, if one did."""
+        broken_by, self.broken_by = self.broken_by, None
+        self._controls.stopping = False
+        return broken_by
 
     def listen(self) -> None:
         """Obey what was asked, without waiting for a safe point."""
@@ -233,7 +246,9 @@ class Driver:
     def _reason_to_end(self, transcript: Transcript) -> str | None:
         last = transcript.last
         if last is not None and not transcript.is_due:
-            return last.stop_reason or "end_turn"
+            if transcript.compacts_next:
+                return None
+            return transcript.stop_reason or "end_turn"
         retries = last is not None and last.reply is None
         limit = self._max_iterations
         if limit is not None and self._started >= limit and not retries:
@@ -261,8 +276,8 @@ class Driver:
         with self.telling_of_failure():
             check(fitted.body, self.iteration, fitted.known, self._valid)
             self._valid = fitted.known
-            gates = self._tools.gated(self, fitted.body.get("tools", ()))
-            self._gates = gates
+            sent = offered(fitted.body.get("tools", ()), fitted.known)
+            gates = self._tools.gated(self, sent)
             exchange = Exchange(self._client, fitted.body, gates, stream=self._stream)
             self._exchange = exchange
             self._sent_at = time.perf_counter()
@@ -301,32 +316,41 @@ class Driver:
         asks = iteration.stop_reason == "tool_use" and iteration.tool_calls
         if exchange is None or not asks:
             return None
+        self._controls.listen()
         self._controls.answer_by_hand(iteration, by_hand or {})
-        sent = iteration.request.settings.tools
-        self._ask_about_calls(iteration)
+        at_hand = self._offered_now(iteration)
+        self._ask_about_calls(iteration, at_hand)
+        # Not those of the request: tools may have been added and removed since.
+        gates = {
+            name: self._tools.answering(name, self, at_hand) for name in exchange.named
+        }
         # The user's own loop runs this in the user's thread, on the notebook's loop.
         with self.places.loops.blocked():
             calls = exchange.calls if self._parallel_calls else ()
-            self.ahead = begun_together(self._gates, calls)
-            message = exchange.answer_calls(
-                lambda name: MissingTool(name, self._tools, self, sent),
-                self._tools.answered_in(sent),
-            )
+            self.ahead = begun_together(gates.values(), calls)
+            message = exchange.answer_calls(gates)
         self._controls.decisions.forget()
         return message
 
-    def settle(self, results: Message | None = None) -> None:
-        """Be done with the reply in hand: run its calls, and keep their results.
+    def _offered_now(self, iteration: Iteration) -> list[Block]:
+        """The tools of a request, with what was added and removed since."""
+        request, pending = iteration.request, self._transcript.tool_changes
+        known = survey(request.messages, request.known)
+        return offered(request.settings.tools, known, pending)
 
-        Args:
-            results: The user message with the results, where there is one already.
-        """
+    @property
+    def is_compacting(self) -> bool:
+        """Whether the iteration in hand asks for a summary and not for a reply."""
+        return self._iteration.is_compaction
+
+    def settle(self) -> None:
+        """Be done with the reply in hand: run its calls, and keep their results."""
         if self._exchange is None:
             return
         self.read()
         self._controls.listen()
         drops = self._controls.dropping
-        message = None if drops else results or self.answer()
+        message = None if drops else self.made_by_code() or self.answer()
         if self._controls.dropping:
             self._drop_if_asked()
         elif message is not None:
@@ -346,6 +370,11 @@ class Driver:
             by = self._controls.dropped_by
             self._pen.write(ReplyDropped(iteration=last.index, by=by))
 
+    def close(self) -> None:
+        """End for good where it stands: what is open is closed and told."""
+        self.leave()
+        self._let_go()
+
     def _let_go(self) -> None:
         if self._exchange is not None:
             self._exchange.close()
@@ -357,8 +386,9 @@ class Driver:
             transcript = self._transcript
             again = transcript.last is not None and transcript.last.reply is None
             self.iteration = len(transcript.iterations) - again
-            self._started += not again
-            fitted = transcript.next_request(transcript.outgoing).fitted()
+            request = transcript.next_request(transcript.outgoing)
+            self._started += not again and request.compaction is None
+            fitted = request.fitted()
             self._pen.write(
                 IterationStarted(
                     iteration=self.iteration,
@@ -388,11 +418,10 @@ class Driver:
         elif part.value:
             self._pen.write(BlockGrew(**place, part=part.kind, text=part.value))
 
-    def _ask_about_calls(self, iteration: Iteration) -> None:
+    def _ask_about_calls(self, iteration: Iteration, sent: Iterable[Block]) -> None:
         """Let the approver rule on each call that a tool would run."""
         if self._approver is None:
             return
-        sent = iteration.request.settings.tools
         runnable, answered = self._tools.names_in(sent), self._tools.answered_in(sent)
         members = {
             block["id"]
@@ -450,6 +479,10 @@ class Driver:
                 raise
             self._controls.dropping = False
             self._fail(dropped_failure(self._iteration))
+        except (KeyboardInterrupt, SystemExit):
+            # What broke a read off has broken the stream: it is asked for again.
+            self._fail(stopped_failure(self._iteration))
+            raise
 
     def _break_on_error(self) -> None:
         """Pause before the results go out, if a call failed and that was asked for."""

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from nbrunner.core.commands import By, Command
 
+_HEARTBEAT_S = 0.2
+"""How soon a wait in the main thread notices an interrupt, at the latest."""
+
 
 class Inbox:
     """Commands in the order they came. Putting one in is all a handler does."""
@@ -39,7 +42,11 @@ class Inbox:
             unless: Whether to give up; asked again at each `stir`.
         """
         with self._arrived:
-            self._arrived.wait_for(lambda: bool(self._commands) or unless())
+            # A signal that arrives just before a wait does not end it.
+            while not self._arrived.wait_for(
+                lambda: bool(self._commands) or unless(), _HEARTBEAT_S
+            ):
+                pass
 
     def stir(self) -> None:
         """Let those who wait look whether they are to give up."""

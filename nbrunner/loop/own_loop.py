@@ -25,6 +25,10 @@ _OTHER_REPLY = (
     "A reply is kept as it came. To change the past, fork the run: "
     "run.fork(at=..., edits=[SetMessages(...)])."
 )
+_NO_SUCH_CALL = (
+    "append_messages() was given a result for {call_id}, which the reply in hand does "
+    "not ask for. Its calls are: {calls}."
+)
 
 
 class OwnLoop:
@@ -35,11 +39,11 @@ class OwnLoop:
         final: The newest whole reply, as the SDK's message.
     """
 
-    def __init__(self, driver: Driver, *, stream: bool) -> None:
+    def __init__(self, driver: Driver, *, stream: bool, final: Any = None) -> None:
         self.driver = driver
-        self.final: Any = None
+        driver.made_by_code = self._results
+        self.final = final
         self._stream = stream
-        self._has_begun = False
         self._response: Message | None = None
         self._by_hand: Message | None = None
 
@@ -53,7 +57,7 @@ class OwnLoop:
         driver.begin()
         try:
             while True:
-                self.settle()
+                self._settle()
                 if driver.has_ended():
                     return
                 item = driver.send()
@@ -77,19 +81,20 @@ class OwnLoop:
         if self._stream:
             return WatchedStream(item, self.driver)
         self.driver.read()
-        self.final = item
+        if not self.driver.is_compacting:
+            self.final = item
         return item
 
-    def settle(self) -> None:
+    def _settle(self) -> None:
         """Do with the reply in hand what follows once the loop's body is done."""
         exchange = self.driver.in_hand
         if exchange is None:
             return
         self.driver.read()
-        self.final = exchange.reply or self.final
-        results = self._results()
+        if not self.driver.is_compacting:
+            self.final = exchange.reply or self.final
+        self.driver.settle()
         self._response = self._by_hand = None
-        self.driver.settle(results)
 
     def response(self) -> Message | None:
         """The user message with the results of the reply in hand; its calls run once.
@@ -97,9 +102,12 @@ class OwnLoop:
         The caller may change it in place: it goes out as it is then.
         """
         if self._response is None and self.driver.in_hand is not None:
-            self._response = self.driver.answer()
-            if self.driver.broken_by is not None:
-                raise self.driver.broken_by
+            by_hand = self._given_by_hand()
+            made = self.driver.answer(by_hand)
+            self._response = self._with_those_by_hand(made)
+            self._by_hand = None
+            if (raised := self.driver.calm_down()) is not None:
+                raise raised
         return self._response
 
     def take(self, messages: Iterable[Any]) -> list[Message]:
@@ -109,7 +117,8 @@ class OwnLoop:
         handed in stand for what the tools would have returned.
 
         Raises:
-            UsageError: One is an assistant message other than the reply in hand.
+            UsageError: One is an assistant message other than the reply in hand, or
+                has a result for a call that the reply does not ask for.
         """
         left: list[Message] = []
         for message in map(plain, messages):
@@ -124,23 +133,40 @@ class OwnLoop:
     def _check_is_in_hand(self, message: Message) -> None:
         self.driver.read()
         exchange = self.driver.in_hand
-        reply = plain(exchange.reply) if exchange is not None else None
+        reply = plain(exchange.reply) if exchange is not None else plain(self.final)
         if reply is None or content_of(message) != reply["content"]:
             raise UsageError(_OTHER_REPLY)
 
     def _answers_in_hand(self, message: Message) -> bool:
-        return self.driver.in_hand is not None and bool(tool_results(message))
+        results = tool_results(message)
+        exchange = self.driver.in_hand
+        if exchange is None or not results:
+            return False
+        self.driver.read()
+        calls = [b.id for b in exchange.reply.content if b.type == "tool_use"]
+        for block in results:
+            if block.get("tool_use_id") not in calls:
+                call_id, names = block.get("tool_use_id"), ", ".join(calls) or "none"
+                raise UsageError(_NO_SUCH_CALL.format(call_id=call_id, calls=names))
+        return True
 
     def _results(self) -> Message | None:
         """The results to keep; None if the calls are to run."""
         if self._by_hand is None:
             return plain(self._response) if self._response is not None else None
-        by_hand: dict[str, Block] = {
-            block["tool_use_id"]: block for block in tool_results(self._by_hand)
-        }
-        made = self._response or self.driver.answer(by_hand)
-        if made is None:
-            return None
+        made = self._response or self.driver.answer(self._given_by_hand())
+        results: Message | None = plain(self._with_those_by_hand(made))
+        return results
+
+    def _given_by_hand(self) -> dict[str, Block]:
+        given = tool_results(self._by_hand) if self._by_hand is not None else []
+        return {block["tool_use_id"]: block for block in given}
+
+    def _with_those_by_hand(self, made: Message | None) -> Message | None:
+        """The results that were made, with those in place that were handed in."""
+        if made is None or self._by_hand is None:
+            return made
+        by_hand = self._given_by_hand()
         results = [
             by_hand.get(block.get("tool_use_id", ""), block)
             for block in content_of(made)

@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import json
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.cell_output import shown_while_blocking
-from nbrunner.core.edits import SetMessages, SetParams, SetSystem, SetTools
+from nbrunner.core.apply import settings_after
+from nbrunner.core.commands import Retry, Submit
+from nbrunner.core.compaction import SUMMARIZE
+from nbrunner.core.edits import (
+    ChangeTools,
+    Compact,
+    SetMessages,
+    SetParams,
+    SetSystem,
+    SetTools,
+)
 from nbrunner.errors import UsageError
+from nbrunner.loop._kinds import name_of_tool
 from nbrunner.loop._sdk import message_of, plain
 from nbrunner.loop.own_loop import OwnLoop
+from nbrunner.run.async_items import AsyncItems
 from nbrunner.run.given import messages_of
 from nbrunner.run.steering import Steering
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
-    from nbrunner.core.blocks import Message
+    from nbrunner.core.blocks import Block, Message
+    from nbrunner.core.edits import Edit
     from nbrunner.core.transcript import Transcript
     from nbrunner.loop.driver import Driver
 
 _NEEDED = ("model", "max_tokens", "messages")
+_KEPT = ("betas", "user_profile_id", "workspace_id")
+"""What the SDK's runner keeps where new parameters leave it out."""
 
 
 class AsRunner(Steering):
@@ -29,63 +45,99 @@ class AsRunner(Steering):
     def _set_out(self, transcript: Transcript) -> None:
         super()._set_out(transcript)
         self._own: OwnLoop | None = None
-        self._next: Iterator[Any] | None = None
+        self._items: Callable[[], Generator[Any] | None] = lambda: None
+        self._next: Generator[Any] | None = None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Generator[Any]:
         """Run the loop here: messages, or with `stream=True` streams, as the SDK.
 
-        After `break` it is gone on with by iterating again.
+        After `break` it is gone on with by iterating again. There is one loop: a new
+        one takes over from one that is still open.
 
         Raises:
-            UsageError: The run is at work already, or closed.
+            UsageError: The run is at work already in a thread of its own, or another.
         """
-        if self._next is not None:
-            kept, self._next = self._next, None
-            kept.close()  # type: ignore[attr-defined]
+        self._take_over(self._items())
+        self._next = None
         if self._is_closed:
-            return iter(())
+            return _nothing()
         self._check_can_go_on()
-        return self._items()
+        items = self._loop()
+        # Not held here: `break` is noticed by nobody holding it any more.
+        self._items = weakref.ref(items)
+        return items
 
     def __next__(self) -> Any:
         """The next message, or stream."""
         if self._next is None:
             self._next = iter(self)
-        return next(self._next)
+        try:
+            return next(self._next)
+        except BaseException:
+            self._next = None
+            raise
 
-    def _items(self) -> Iterator[Any]:
-        own = self._own
-        if own is None or own.driver.has_left:
-            streams = self._driving["stream"]
-            own = self._own = OwnLoop(self._new_driver(), stream=streams)
+    def __aiter__(self) -> AsyncItems:
+        """Run the loop in a thread, and leave the event loop free: `async for`."""
+        return AsyncItems(self)
+
+    def _take_over(self, items: Generator[Any] | None) -> None:
+        try:
+            if items is not None:
+                items.close()
+        except ValueError:  # it is at work: in another thread, or below a tool
+            raise self._at_work() from None
+
+    def _loop(self) -> Generator[Any]:
         self._is_iterated = True
         try:
             with shown_while_blocking(self):
-                yield from own.items()
+                yield from self._own_loop().items()
         finally:
             self._is_iterated = False
 
+    def _own_loop(self) -> OwnLoop:
+        own = self._own
+        if own is None or own.driver.has_left:
+            final = own.final if own is not None else None
+            streams = self._driving["stream"]
+            own = self._own = OwnLoop(self._new_driver(), stream=streams, final=final)
+        return own
+
     def until_done(self) -> Any:
         """Run to the end; returns the final message, as the SDK's object.
+
+        After `break` it goes on. A run that has ended by itself sends nothing more
+        unless something was appended.
 
         Raises:
             UsageError: The run ended before any reply was whole.
         """
         if self.is_running and not self._is_iterated:
             self.wait()
-        elif not self._is_closed:
-            # The one in hand too: the loop that was left by `break` is gone on with.
+        elif not (self._is_closed or self._is_at_its_end):
             for _ in self:
                 pass
-        replies = [i.reply for i in self.transcript.iterations if i.reply is not None]
-        if self._own is not None and self._own.final is not None:
-            return self._own.final
+        iterations = [i for i in self.transcript.iterations if not i.is_compaction]
+        replies = [i.reply for i in iterations if i.reply is not None]
         if not replies:
             raise UsageError(
                 f"{self.name} ended before any reply was whole: there is no final "
                 "message. The last iteration of its transcript says why."
             )
-        return message_of(replies[-1])
+        final = self._own.final if self._own is not None else None
+        is_newest = final is not None and final.id == replies[-1].get("id")
+        return final if is_newest else message_of(replies[-1])
+
+    @property
+    def _is_at_its_end(self) -> bool:
+        """Whether the run ended by itself, and nothing was asked of it since."""
+        transcript = self.transcript
+        has_in_hand = self._own is not None and self._own.driver.in_hand is not None
+        if has_in_hand or transcript.asked or transcript.compacts_next:
+            return False
+        is_at_its_limit = self.stopped_by == "max_iterations" and not transcript.waiting
+        return is_at_its_limit or not transcript.is_due
 
     def append_messages(self, *messages: Any) -> None:
         """Append to the conversation, behind the reply in hand and its results.
@@ -99,13 +151,21 @@ class AsRunner(Steering):
             UsageError: Something is not a message, or is another assistant message
                 than the reply in hand.
         """
-        if not messages:
-            self.retry()
-            return
         checked = messages_of(messages)
         left = checked if self._own is None else self._own.take(checked)
         for message in left:
             self._inject_message(message)
+        if not messages and self.transcript.own_iterations:
+            self._ask(Retry(), "code")
+
+    def close(self) -> None:
+        """End the run for good, as the SDK's runner does; `stop()` ends it for now.
+
+        In the body of your own loop it ends once the body does, and runs no tool.
+        """
+        super().close()
+        if self._own is not None and not self._is_iterated:
+            self._own.driver.close()
 
     def generate_tool_call_response(self) -> Message | None:
         """The user message with the results of the reply in hand; None without calls.
@@ -137,38 +197,91 @@ class AsRunner(Steering):
                 "run.set_messages_params(lambda params: {**params, ...})."
             )
         messages, system = given.pop("messages"), given.pop("system", None)
-        tools = given.pop("tools", ())
+        tools = tuple(given.pop("tools", ()))
+        edits: list[Edit] = []
         if plain(messages) != now["messages"]:
-            self.submit(SetMessages(messages_of(messages)))
+            edits.append(SetMessages(messages_of(messages)))
         if plain(system) != now.get("system"):
-            self.submit(SetSystem(plain(system)))
-        if any(not isinstance(t, dict) for t in tools) or list(tools) != now["tools"]:
-            self.submit(SetTools(tools))
-        self._set_params(given, now)
+            edits.append(SetSystem(plain(system)))
+        if list(tools) != now["tools"]:
+            edits.append(SetTools(tools))
+        self._edit_now(*edits, *_changed(given, now))
+
+    def add_tools(self, *tools: Any) -> None:
+        """Give Claude more tools, and leave the `tools` parameter and its cache alone.
+
+        They run at once, also for a call in hand. A raw definition is for a tool of
+        the server's: nothing runs for it here.
+
+        Raises:
+            NotATool: Something is not a tool.
+            UsageError: One is a toolset: those of a run are fixed.
+        """
+        self._edit_now(ChangeTools(added=tools))
+
+    def remove_tools(self, *tools: Any) -> None:
+        """Take tools from Claude, by name or as they are, and leave `tools` alone.
+
+        They stop running at once, also for a call in hand.
+
+        Raises:
+            UsageError: One is a toolset: those of a run are fixed.
+        """
+        self._edit_now(ChangeTools(removed=tuple(map(name_of_tool, tools))))
+
+    def compact_before_next_turn(self, compaction: Block | None = None) -> None:
+        """Have the conversation summarized, once the reply in hand is done with.
+
+        The request for the summary is an iteration too, and counts for no
+        `max_iterations`. The summary takes the place of the conversation.
+
+        Args:
+            compaction: How; the SDK's `{"type": "summarize"}` if None.
+        """
+        self._edit_now(Compact(compaction=compaction or dict(SUMMARIZE)))
+
+    def _edit_now(self, *edits: Edit) -> None:
+        # Checked as a whole before any of it is asked for.
+        for edit in [self._checked(edit) for edit in edits]:
+            self._ask(Submit(edit=edit), "code")
         if self._own is not None and self._is_iterated:
             self._own.driver.listen()
 
-    def _set_params(self, given: dict[str, Any], now: dict[str, Any]) -> None:
-        own = now.keys() - {"messages", "system", "tools"}
-        changed = {k: v for k, v in given.items() if k not in now or v != now[k]}
-        gone = dict.fromkeys(own - given.keys())
-        if changed or gone:
-            self.submit(SetParams({**changed, **gone}))
-
     def _params_now(self) -> dict[str, Any]:
+        """The parameters of the next request, with the edits that wait."""
         transcript = self.transcript
         settings = transcript.settings
         in_hand = self._own is not None and self._own.driver.in_hand is not None
         end = transcript.sent if in_hand else len(transcript.messages)
+        messages = transcript.messages[:end]
+        for command in transcript.asked:
+            match command:
+                case Submit(edit=SetMessages(messages=given)):
+                    messages = given
+                case Submit(edit=SetSystem() | SetTools() | SetParams() as edit):
+                    settings = settings_after(settings, edit)
         return {
             "tools": list(settings.tools),
             **settings.fields(),
-            "messages": list(transcript.messages[:end]),
+            "messages": list(messages),
         }
 
     def _left_driver(self) -> Driver | None:
         own = self._own
-        return own.driver if own is not None and not own.driver.has_left else None
+        has_reply = own is not None and own.driver.in_hand is not None
+        return own.driver if own is not None and has_reply else None
+
+
+def _changed(given: dict[str, Any], now: dict[str, Any]) -> list[Edit]:
+    """The edit from the present parameters to those given, if they differ."""
+    own = now.keys() - {"messages", "system", "tools", *_KEPT}
+    changed = {k: v for k, v in given.items() if k not in now or v != now[k]}
+    gone = dict.fromkeys(own - given.keys())
+    return [SetParams({**changed, **gone})] if changed or gone else []
+
+
+def _nothing() -> Generator[Any]:
+    yield from ()
 
 
 def json_copy(value: Any) -> Any:

@@ -170,11 +170,13 @@ class Running(Showing):
                 "new run of its conversation."
             )
         if self.is_running:
-            raise UsageError(
-                f"{self.name} is running already. Wait for it with "
-                f"{self.name}.wait() or `await {self.name}`, or stop it with "
-                f"{self.name}.stop()."
-            )
+            raise self._at_work()
+
+    def _at_work(self) -> UsageError:
+        return UsageError(
+            f"{self.name} is running already. Wait for it with {self.name}.wait() or "
+            f"`await {self.name}`, or stop it with {self.name}.stop()."
+        )
 
     def _new_driver(self, *, hold: bool = False) -> Driver:
         self._places.follow(main_loop(), is_main=True)

@@ -21,7 +21,7 @@ from nbrunner.core.commands import (
     Submit,
     Withdraw,
 )
-from nbrunner.core.edits import Edit, SetParams, SetTools
+from nbrunner.core.edits import ChangeTools, Edit, SetParams, SetTools
 from nbrunner.core.events import CommandRefused
 from nbrunner.errors import UsageError
 from nbrunner.loop._sdk import checked_parameters, plain
@@ -187,6 +187,9 @@ class Steering(Running):
     def _with_known_parts(self, edit: Edit) -> Edit:
         if isinstance(edit, SetTools):
             return SetTools(self._tools.learn(edit.tools))
+        if isinstance(edit, ChangeTools):
+            added = self._tools.learn_added(edit.added)
+            return ChangeTools(added=added, removed=edit.removed)
         if isinstance(edit, SetParams):
             own = {k: v for k, v in edit.params.items() if k in ("model", "max_tokens")}
             others = {k: v for k, v in edit.params.items() if k not in own}

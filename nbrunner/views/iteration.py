@@ -175,7 +175,8 @@ def _settings(
 ) -> Html:
     """The settings, where they are not those of the request before."""
     before = transcript.iterations[: iteration.index][-1:]
-    if before and before[0].request.settings == iteration.request.settings:
+    is_same = before and before[0].request.settings == iteration.request.settings
+    if is_same and not iteration.is_compaction:
         return h("div", "settings as before", class_="nbr-lab")
     return block(words.pretty(settings), label="settings")
 

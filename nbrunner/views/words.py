@@ -247,6 +247,9 @@ def not_run(iteration: Iteration, call: ToolCall) -> str | None:
 
 def gist(iteration: Iteration) -> str:
     """The first line of what Claude said in an iteration."""
+    if iteration.is_compaction:
+        is_done = iteration.reply is not None
+        return "the conversation, summarized" if is_done else "asks for a summary"
     line = next(iter(text_of(iteration.blocks).strip().splitlines()), "")
     return ellipsis(_EMPHASIS.sub("", line), _GIST_CHARACTERS)
 
@@ -270,6 +273,7 @@ _FAILURES = {
     "connection": "nobody answered",
     "stream": "the reply broke off",
     "stopped": "stopped before the reply was whole",
+    "dropped": "dropped before the reply was whole",
     "replay": "the replies at hand did not fit",
     "history": "not sent: the history is not valid",
 }
@@ -346,6 +350,8 @@ def end_words(stopped_by: str | None) -> str:
             return "ended with an error"
         case "max_tokens":
             return "cut off by max_tokens"
+        case "break":
+            return "left by break"
         case _:
             return f"ended: {stopped_by}"
 

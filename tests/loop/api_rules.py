@@ -21,7 +21,7 @@ def broken_rule(body: dict[str, Any]) -> str | None:
     if len(marks(body)) > MARKS:
         return f"{len(marks(body))} cache marks"
     turns = joined(body["messages"])
-    if not turns or turns[0][0] != "user":
+    if not turns or not (turns[0][0] == "user" or is_summary(turns[0][1])):
         return "the first message is not the user's"
     for place, (_role, blocks) in enumerate(turns):
         is_last = place == len(turns) - 1
@@ -36,6 +36,11 @@ def broken_rule(body: dict[str, Any]) -> str | None:
         if problem:
             return f"turn {place}: {problem}"
     return None
+
+
+def is_summary(blocks: list[Any]) -> bool:
+    """Whether a turn stands for all that came before it."""
+    return bool(blocks) and blocks[0]["type"] == "compaction"
 
 
 def silent_error(block: Any) -> bool:

@@ -92,6 +92,7 @@ def test_without_a_client_the_environment_s_key_is_used(
         ({"tool_choise": {}}, "Did you mean tool_choice"),
         ({"temperature": 1}, "extra_body={...} sends fields the SDK has no name for"),
         ({"thread": True}, "Only thread=False is taken"),
+        ({"compaction_control": {}}, "run.compact_before_next_turn() does it"),
         ({"run_tools_eagerly": True}, "tools run when the reply is whole"),
     ],
 )

@@ -387,6 +387,43 @@ def test_the_class_of_a_reply_is_the_same_while_somebody_holds_it(
     assert first is second
 
 
+def test_a_tool_added_under_a_name_that_is_taken_answers_in_its_place() -> None:
+    wire, first, second = Wire([ADD]), Given("first"), Given("second")
+    runner = one_step(wire, [first])
+    read(runner, stream=False)
+    runner.add_tools(second)
+    assert runner.generate_tool_call_response()["content"][0]["content"] == "second"
+    assert first.inputs == []
+
+
+@both_ways
+def test_a_compaction_asked_for_at_first_is_the_only_request(*, stream: bool) -> None:
+    compaction = {"type": "compaction", "content": "So.", "encrypted_content": "E="}
+    wire = Wire(reply(compaction, stop_reason="compaction"), "3")
+    runner = one_step(wire, [], stream=stream)
+    runner.compact_before_next_turn({"type": "summarize"})
+    assert read(runner, stream=stream).stop_reason == "compaction"
+    runner.close()
+    (body,) = wire.bodies
+    assert body["compaction"] == {"type": "summarize"}
+    assert body["messages"] == [{"role": "user", "content": "1 + 2?"}]
+
+
+def test_a_compaction_is_no_parameter_of_a_runner() -> None:
+    with pytest.raises(ValueError, match="`compaction` cannot be set"):
+        BetaToolRunner(
+            params={
+                "model": "claude-opus-5",
+                "max_tokens": 9,
+                "messages": [],
+                "compaction": {"type": "summarize"},
+            },
+            tools=[],
+            client=Wire().client,
+            options={},
+        )
+
+
 @both_ways
 def test_middleware_is_called_for_each_time_that_a_request_is_sent(
     *, stream: bool

@@ -48,7 +48,7 @@ from nbrunner.loop.resends import Resends
 from nbrunner.loop.side_by_side import SideBySide, begun_together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from nbrunner.core.blocks import Block, Message
     from nbrunner.core.commands import Decision
@@ -418,12 +418,11 @@ class Driver:
         elif part.value:
             self._pen.write(BlockGrew(**place, part=part.kind, text=part.value))
 
-    def _ask_about_calls(self, iteration: Iteration, at_hand: list[Block]) -> None:
+    def _ask_about_calls(self, iteration: Iteration, sent: Iterable[Block]) -> None:
         """Let the approver rule on each call that a tool would run."""
         if self._approver is None:
             return
-        runnable = self._tools.names_in(at_hand)
-        answered = self._tools.answered_in(at_hand)
+        runnable, answered = self._tools.names_in(sent), self._tools.answered_in(sent)
         members = {
             block["id"]
             for block in iteration.blocks

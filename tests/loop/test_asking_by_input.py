@@ -97,9 +97,9 @@ def test_an_interrupt_at_the_question_stops_the_run_validly(
         road(asked)
     assert isinstance(caught.value, WaitInterrupted) == (road is waiting)
     before = list(asked.ran)
-    # Where the body was interrupted, that is what left the loop.
-    in_body = road is taking_the_results
-    assert asked.run.stopped_by == ("break" if in_body else "person")
+    # Where the body of the loop was interrupted, it was the body that left the loop.
+    left_by = "break" if road is taking_the_results else "person"
+    assert asked.run.stopped_by == left_by
     for _ in asked.run:
         pass
     assert asked.run.text == "Going on."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_socket
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +18,12 @@ LOOPBACK = ["127.0.0.1", "::1", "localhost"]
 LOOPBACK_FOLDERS = {"browser", "kernel"}
 # Settings of the person at the keyboard, which no test may see.
 PERSONAL = ("ANTHROPIC_", "IPYTHON", "JUPYTER", "XDG_")
+
+# No test fails for being slow: the machine may be busy with something else.
+settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("patient")
 
 
 def pytest_configure(config: pytest.Config) -> None:

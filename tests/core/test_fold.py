@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -48,7 +48,6 @@ from tests.core.values import (
 )
 from tests.loop.api_rules import broken_rule
 
-patient = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 adapter: TypeAdapter[Event] = TypeAdapter(Event)
 
 CALLED = (
@@ -58,7 +57,6 @@ CALLED = (
 )
 
 
-@patient
 @given(steered_stories())
 def test_folding_changes_no_transcript_that_was_there_before(
     story: list[Event],
@@ -73,7 +71,6 @@ def test_folding_changes_no_transcript_that_was_there_before(
     assert all(frozen(before) == as_it_was for before, as_it_was in seen)
 
 
-@patient
 @given(steered_stories())
 def test_every_event_is_json_in_and_out_and_folds_to_the_same(
     story: list[Event],
@@ -83,7 +80,6 @@ def test_every_event_is_json_in_and_out_and_folds_to_the_same(
     assert folded(*stored) == folded(*story)
 
 
-@patient
 @given(stories(), st.sampled_from(["person", "error"]))
 def test_a_run_that_ends_anywhere_can_go_on(story: list[Event], why: str) -> None:
     transcript = folded(*story)
@@ -100,7 +96,6 @@ def test_a_run_that_ends_anywhere_can_go_on(story: list[Event], why: str) -> Non
         assert closed.last.has_failed
 
 
-@patient
 @given(stories())
 def test_closing_adds_results_and_changes_none(story: list[Event]) -> None:
     transcript = folded(*story)

@@ -182,6 +182,9 @@ class Steering(Running):
         checked = self._with_known_parts(edit)
         if isinstance(checked, SetTools | SetParams):
             self._check_gates(settings_after(self.transcript.settings, checked))
+        if isinstance(checked, ChangeTools):
+            added = SetTools(checked.added)
+            self._check_gates(settings_after(self.transcript.settings, added))
         return checked
 
     def _with_known_parts(self, edit: Edit) -> Edit:

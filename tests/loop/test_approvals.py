@@ -453,6 +453,8 @@ def test_tools_that_run_without_asking_are_named_before_anything_is_sent(
 def test_an_edit_cannot_bring_in_a_tool_that_runs_without_asking(edit: Any) -> None:
     run = Run(client=Wire("Hi").client, messages="?", approver=reject_all)
     with pytest.raises(Ungated):
+        run.add_tools(SEARCH)
+    with pytest.raises(Ungated):
         run.submit(edit)
     with pytest.raises(Ungated):
         run.fork(edits=[edit])

@@ -9,7 +9,12 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nbrunner.presence import current_shell, is_captured, someone_is_there
+from nbrunner.presence import (
+    current_shell,
+    is_captured,
+    keep_at_hand,
+    someone_is_there,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -99,6 +104,7 @@ def opened(run: Run, *, blocks: bool = False) -> Callable[[], None]:
     """
     from nbrunner.panel import Panel  # noqa: PLC0415 - loads anywidget
 
+    keep_at_hand(run)
     panel = Panel(run, stands_in=True, blocks=blocks)
     run.panels.add(panel)
     handle: DisplayHandle = _display(panel, display_id=True)

@@ -564,7 +564,8 @@ class RunFailed(NbrunnerError):
     """A run ended because a request brought no whole reply."""
 
     def __init__(self, iteration: int, message: str, advice: str) -> None:
-        super().__init__(f"Iteration {iteration + 1} failed: {message} {advice}")
+        seen = message if message.endswith((".", "!", "?")) else f"{message}."
+        super().__init__(f"Iteration {iteration + 1} failed: {seen} {advice}")
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows: the sentence; the panel has the rest."""

@@ -24,6 +24,30 @@ def current_shell() -> InteractiveShell | None:
     return shell
 
 
+def variable_of(value: object) -> str | None:
+    """The notebook's variable that holds a value, if one does."""
+    shell = current_shell()
+    # Copied in one step: a cell may bind names meanwhile.
+    held = list(shell.user_ns.items()) if shell is not None else []
+    names = [name for name, it in held if it is value and not name.startswith("_")]
+    return names[-1] if names else None
+
+
+LAST_RUN = "_run"
+"""The variable that always holds the last run, whatever it is called."""
+
+
+def keep_at_hand(run: Any) -> None:
+    """Leave a run that nothing holds in the notebook, so that its lines of Python work.
+
+    `for message in tool_runner(...)` is such a run: only the loop has it.
+    """
+    shell = current_shell()
+    if shell is not None and not run.has_name:
+        shell.user_ns[LAST_RUN] = run
+        run.name = LAST_RUN
+
+
 def someone_is_there(shell: Any) -> bool:
     """Whether a person sits at a front end that can show a panel.
 

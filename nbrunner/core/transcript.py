@@ -24,6 +24,7 @@ from nbrunner.core.events import (
 )
 from nbrunner.core.history import survey
 from nbrunner.core.note import Note
+from nbrunner.core.redact import redact
 from nbrunner.core.request import (
     Request,
     Settings,
@@ -258,7 +259,10 @@ class Transcript(Value):
 
     def __repr__(self) -> str:
         count = len(self.iterations)
-        return f"<Transcript: {count} iterations, {self.stopped_by or self.status}>"
+        ended = self.stopped_by or self.status
+        why = self.last.failures[-1] if self.last and self.last.has_failed else None
+        told = f": {redact(why.message)}" if why else ""
+        return f"<Transcript: {count} iterations, {ended}{told}>"
 
     __str__ = __repr__
 

@@ -126,6 +126,8 @@ class View {
     this.sent = "";
     /** @type {HTMLButtonElement | undefined} what was pressed last */
     this.pressed = undefined;
+    /** @type {string | undefined} the intent of the button that lost the focus */
+    this.parted = undefined;
     /** @type {WeakMap<Element, number>} when each clock was first seen */
     this.since = new WeakMap();
     this.ticking = undefined;
@@ -204,12 +206,26 @@ class View {
    */
   keepingPlace(change) {
     const { ownerDocument } = this.el;
-    const wasInside = this.el.contains(ownerDocument.activeElement);
+    const before = ownerDocument.activeElement;
+    const wasInside = this.el.contains(before);
+    const intent = before?.closest('[data-key="bar"]') && before.dataset.intent;
     change();
     this.count();
     if (wasInside && !this.el.contains(ownerDocument.activeElement)) {
+      this.parted = intent;
       this.nextFocus()?.focus({ preventScroll: true });
-    }
+    } else this.comeBack();
+  }
+
+  /** Give the focus back to the button that went away under it, Step say. */
+  comeBack() {
+    if (!this.parted) return;
+    const box = this.box();
+    const isParked = this.el.ownerDocument.activeElement === box && !box.value;
+    const button = find(this.el, "bar")?.querySelector(`[data-intent="${this.parted}"]`);
+    if (isParked && !button) return;
+    this.parted = undefined;
+    if (isParked) button.focus({ preventScroll: true });
   }
 
   /** The box for a message to Claude. */

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from nbrunner.loop.failed_calls import FailedCalls
 from nbrunner.loop.inbox import Inbox
 from nbrunner.loop.ledger import Ledger, Listener
 from nbrunner.loop.places import Places
+from nbrunner.presence import variable_of
 from nbrunner.replay.client import is_matched_by_order, source_of
 from nbrunner.run.given import client_of, messages_of, tool_names_of
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from nbrunner.core.blocks import Message
+    from nbrunner.core.events import Event
     from nbrunner.core.usage import Usage
     from nbrunner.loop.approval import Approver
     from nbrunner.panel import Panel
@@ -55,10 +56,10 @@ class Branch:
         sdk_texts: bool = False,
         parallel_calls: bool = False,
         main_thread: str | Iterable[str] = (),
-        name: str = "run",
+        name: str | None = None,
         **params: Any,
     ) -> None:
-        self.name = name
+        self._name = name
         self._client = client_of(client)
         self._tools = ToolBox(tools)
         definitions = self._tools.definitions
@@ -98,7 +99,7 @@ class Branch:
         """Begin from there, with nothing at work yet."""
         self.panels: weakref.WeakSet[Panel] = weakref.WeakSet()
         self._ledger = Ledger(transcript)
-        self._ledger.subscribe(functools.partial(log_event, self.name))
+        self._ledger.subscribe(self._log)
         self._inbox = Inbox()
         self._failed_calls = FailedCalls()
         self._places = Places(self._on_main_thread)
@@ -107,6 +108,28 @@ class Branch:
         ungated = ungated_in(settings) if self._refuses_ungated else ()
         if ungated:
             raise Ungated(ungated)
+
+    @property
+    def name(self) -> str:
+        """What the run is called in its panel and in its lines of Python.
+
+        The name that it was given, or the notebook's variable that holds it.
+        """
+        if self._name is None:
+            self._name = variable_of(self)
+        return self._name or "run"
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def has_name(self) -> bool:
+        """Whether it was given a name, or a variable of the notebook holds it."""
+        return self._name is not None or variable_of(self) is not None
+
+    def _log(self, event: Event, transcript: Transcript) -> None:
+        log_event(self._name or "run", event, transcript)
 
     # -- what happened ---------------------------------------------------------
 

@@ -57,7 +57,8 @@ class Run(Debugging):
         main_thread: The names of tools that run on the main thread, because they hold
             something of it: an open sqlite3 connection, a window. It makes their
             calls while a cell awaits the run or waits for it, and between cells.
-        name: What the run is called in its panel and in its lines of Python.
+        name: What the run is called in its panel and in its lines of Python; the
+            notebook's variable that holds it if None.
         **params: Any other parameter of the SDK's `tool_runner()`.
 
     Raises:
@@ -94,7 +95,7 @@ class Run(Debugging):
             at: The index of the iteration that it asks anew, from 0; None is the end
                 of the conversation, and a negative one counts from there.
             edits: What is different in it. Results that came before may be edited.
-            name: What it is called.
+            name: What it is called; the variable that holds it if None.
             client: Who answers it; this run's client if None.
 
         Raises:
@@ -108,9 +109,8 @@ class Run(Debugging):
                 f"{self.name} has {count} iterations, and none at {at}. Name one from "
                 f"0 to {max(count - 1, 0)}, or leave it out to fork at the end."
             )
-        number = len(self.branches) + 1
         fork = copy.copy(self)
-        fork.name = name or f"{self.name}_{number}"
+        fork._name = name  # noqa: SLF001 - its own class
         fork._tools = self._tools.copy()  # noqa: SLF001 - its own class
         fork._set_out(self.transcript.branch(place, self.name))  # noqa: SLF001 - its own class
         if client is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from nbrunner.core.apply import settings_after
 from nbrunner.core.blocks import content_of, text_of, well_formed
@@ -23,6 +23,7 @@ from nbrunner.core.commands import (
 )
 from nbrunner.core.edits import ChangeTools, Edit, SetParams, SetTools
 from nbrunner.core.events import CommandRefused
+from nbrunner.core.redact import redact
 from nbrunner.errors import UsageError
 from nbrunner.loop._sdk import checked_parameters, plain
 from nbrunner.loop.controls import why_not_again
@@ -179,6 +180,12 @@ class Steering(Running):
 
     def _checked(self, edit: Edit) -> Edit:
         """The edit, if it can be made; tool objects in it are kept: they run."""
+        if not isinstance(edit, get_args(get_args(Edit)[0])):
+            names = ", ".join(kind.__name__ for kind in get_args(get_args(Edit)[0]))
+            raise UsageError(
+                f"{redact(repr(edit)):.200} is not an edit. Give one of {names}: "
+                'SetSystem("..."), say.'
+            )
         checked = self._with_known_parts(edit)
         if isinstance(checked, SetTools | SetParams):
             self._check_gates(settings_after(self.transcript.settings, checked))

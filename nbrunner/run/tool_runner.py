@@ -18,7 +18,7 @@ def tool_runner(  # noqa: PLR0913 - the SDK method's own arguments
     tools: Iterable[Any],
     messages: str | Iterable[Any],
     stream: bool = False,
-    name: str = "runner",
+    name: str | None = None,
     **params: Any,
 ) -> Run:
     """What `client.beta.messages.tool_runner(...)` is, as a run that can be seen.
@@ -34,7 +34,7 @@ def tool_runner(  # noqa: PLR0913 - the SDK method's own arguments
         tools: `@beta_tool` functions, SDK tool objects, raw definitions.
         messages: The conversation so far; a str is one user message.
         stream: Whether the loop yields streams instead of messages.
-        name: What the run is called in its panel and in its lines of Python.
+        name: What the run is called; the variable that holds it if None.
         **params: Any other parameter of the SDK's `tool_runner()`, and of `Run`.
 
     Returns:

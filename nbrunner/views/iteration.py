@@ -158,6 +158,7 @@ def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
         h("summary", " · ".join(fact for fact in facts if fact)),
         [block(f"cache mark left out at {place}") for place in iteration.dropped_marks],
         _settings(transcript, iteration, settings),
+        block("\n".join(iteration.marks), label="cache marks sent") if marks else None,
         h("div", f"{words.count(start, 'earlier message')}", class_="nbr-lab")
         if start and not iteration.index
         else None,
@@ -227,11 +228,12 @@ def _failure(
         "person",
     )
     newest = failure is iteration.failures[-1] and iteration.has_failed
-    can_retry = look.live and waits and newest
+    can_retry = waits and newest
+    advice = failure.advice if newest else "It was asked again."
     return h(
         "div",
         h("div", words.cut_inline(failure.message), class_="nbr-what"),
-        h("div", failure.advice, class_="nbr-advice") if failure.advice else None,
+        h("div", advice, class_="nbr-advice") if failure.advice else None,
         _controls(iteration, look) if can_retry else None,
         _partial(failure),
         class_="nbr-failure",
@@ -249,7 +251,7 @@ def _controls(iteration: Iteration, look: Look) -> Html:
         data_attempt=iteration.attempt,
     )
     line = h("code", f"{look.name}.retry()", class_="nbr-py")
-    return h("div", spaced(button, line), class_="nbr-foot")
+    return h("div", spaced(button if look.live else None, line), class_="nbr-foot")
 
 
 def _partial(failure: Failure) -> Html | None:

@@ -31,11 +31,12 @@ def next_fragment(transcript: Transcript, look: Look) -> Html:
     """
     settings = transcript.settings
     places = [("request", "the whole request", "Whole request")]
+    # In the order in which the API reads them, which is the order that marks need.
+    if settings.system:
+        places.insert(0, ("system", "the system prompt", "System prompt"))
     if settings.tools:
         named = words.count(len(settings.tools), "tool")
         places.insert(0, ("tools", "the tools", named[:1].upper() + named[1:]))
-    if settings.system:
-        places.insert(0, ("system", "the system prompt", "System prompt"))
     refused = [refusal_at(transcript, place) for place, _, _ in places]
     return h(
         "details",

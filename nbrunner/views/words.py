@@ -305,9 +305,7 @@ def state(transcript: Transcript) -> str:
         case "ready":
             return "not started"
         case "paused":
-            why = transcript.paused_for
-            told = f": {ellipsis(why, _REASON_CHARACTERS)}" if why else ""
-            return f"paused before request {number + 1}{told}"
+            return _paused_words(transcript)
         case "failed":
             return f"request {number} failed, waiting for you"
         case "asking":
@@ -324,6 +322,14 @@ def state(transcript: Transcript) -> str:
             return f"one step, iteration {max(number, 1)}"
         case _:
             return f"running, iteration {max(number, 1)}"
+
+
+def _paused_words(transcript: Transcript) -> str:
+    if not transcript.is_due:
+        return "paused, Claude is done"
+    why = transcript.paused_for
+    told = f": {ellipsis(why, _REASON_CHARACTERS)}" if why else ""
+    return f"paused before request {len(transcript.iterations) + 1}{told}"
 
 
 def asking_words(transcript: Transcript) -> str:

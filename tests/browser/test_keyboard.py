@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.panel import Panel, Steered, requests
 
@@ -75,4 +76,21 @@ def test_what_a_person_types_opens_and_focuses_outlives_the_refreshing(
         assert call.get_attribute("open") is None
         assert panel.box().input_value() == "half a thought"
         panel.press("Go on")
+        notebook.wait_idle()
+
+
+def test_the_focus_comes_back_to_step_once_the_step_is_done(lab: Lab) -> None:
+    steered = Steered(lab, "stepping", REPLIES)
+    with lab.open(steered.name) as notebook:
+        panel = Panel(notebook)
+        notebook.run_all()
+        panel.wait_text("asking about Paris")
+        panel.press("Pause")
+        steered.opens_the_gate()
+        panel.wait_status("paused before request 2")
+        step = panel.root.get_by_role("button", name="Step")
+        step.press("Enter")
+        panel.wait_status("paused, Claude is done")
+        expect(step).to_be_focused()
+        step.press("Enter")
         notebook.wait_idle()

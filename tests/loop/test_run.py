@@ -20,7 +20,7 @@ from nbrunner.errors import (
     UsageError,
 )
 from nbrunner.loop._sdk import _kept_class
-from nbrunner.replay import say, script, think, use
+from nbrunner.replay import fail, say, script, think, use
 from nbrunner.replay.wire import events_of
 from tests.loop.steering import Followed
 from tests.loop.toolkit import counted_tools
@@ -250,3 +250,19 @@ def test_the_class_of_a_reply_is_made_once_and_not_for_each_request(
     Run(client=wire.client, tools=tools, messages="?", stream=stream).wait(20)
     made = _kept_class.cache_info()
     assert (made.misses, made.hits) == (1, 3)
+
+
+def test_a_transcript_says_why_its_run_failed() -> None:
+    run = Run(client=Wire(fail(529)).client, messages="?")
+    assert "error: The API answered overloaded_error (529)" in repr(run.wait(20))
+
+
+def test_what_is_no_edit_is_refused_with_the_edits_there_are() -> None:
+    run = Run(client=Wire("Done.").client, messages="?")
+    with pytest.raises(
+        UsageError, match=r"\('system', 'x'\) is not an edit.*SetSystem"
+    ):
+        run.submit(("system", "x"))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="is not an edit"):
+        run.fork(edits=["be brief"])  # type: ignore[list-item]
+    assert run.branches == []

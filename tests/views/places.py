@@ -121,6 +121,7 @@ class _At:
                 self.elsewhere(),
                 self.asking(),
                 self.streaming(),
+                self.broken(),
             ),
             waiting=(Note(id="note_2", text=self("waiting note")),),
             refused=(Pause(), self("refusal")),
@@ -180,7 +181,6 @@ class _At:
             reply={"content": blocks, "stop_reason": self("stop reason")},
             blocks=tuple(blocks),
             tool_calls=calls,
-            failures=(self.failure(),),
             dropped_marks=(self("dropped mark"),),
         )
 
@@ -313,6 +313,14 @@ class _At:
                 self.said("partial reply"),
                 {**call, "partial_json": self("partial call")},
             ),
+        )
+
+    def broken(self) -> Iteration:
+        return Iteration(
+            index=4,
+            request=self.request(),
+            failures=(self.failure(),),
+            has_failed=True,
         )
 
     def streaming(self) -> Iteration:

@@ -248,12 +248,22 @@ def test_what_scrolls_is_reached_by_the_keyboard() -> None:
         assert places == 1 + more  # the settings are long
 
 
-def test_a_failed_attempt_shows_all_of_its_advice() -> None:
+def failed_once(**changes: Any) -> Any:
     failure = Failure(kind="api", message="It said no.", advice="Mend it.")
     transcript = finished("Hi.").transcript
-    last = transcript.iterations[-1].model_copy(update={"failures": (failure,)})
-    page = changed(transcript, iterations=(last,))
+    failed = {"failures": (failure,), **changes}
+    last = transcript.iterations[-1].model_copy(update=failed)
+    return changed(transcript, iterations=(last,))
+
+
+def test_a_failed_request_shows_all_of_its_advice() -> None:
+    page = failed_once(reply=None, has_failed=True)
     assert "It said no.Mend it." in page.text
+
+
+def test_what_a_retry_has_mended_asks_nothing_of_a_person() -> None:
+    page = failed_once()
+    assert "It said no.It was asked again." in page.text
 
 
 def test_every_control_has_a_name_and_every_region_a_role() -> None:

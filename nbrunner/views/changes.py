@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from nbrunner.core.blocks import Block, Message
 
+PARAMETERS = "From here on the request has other parameters."
+CONTAINER = "The code container of the reply is carried on."
 MARK = "A prompt-cache mark, set or taken off."
 RESULT = "What Claude reads as a result is changed by hand."
 MESSAGE = "What a person says goes out with the next request."
@@ -59,9 +61,7 @@ def _spliced(
     have: Sequence[Message], wanted: Sequence[Message], same: int, behind: int
 ) -> Change:
     middle = redact_json(list(wanted[same : len(wanted) - behind]))
-    return Change(
-        REWRITTEN, assigned(f"messages[{same}:{len(have) - behind}]", middle)
-    )
+    return Change(REWRITTEN, assigned(f"messages[{same}:{len(have) - behind}]", middle))
 
 
 def _message_changed(path: str, have: Message, wanted: Message) -> Iterator[Change]:

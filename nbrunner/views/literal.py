@@ -6,11 +6,21 @@ a literal, never code.
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import math
 from typing import Any
 
+from nbrunner.core.redact import redact
+
 WIDTH = 88
 _INDENT = 4
+
+OWN_NAMES = frozenset(
+    {"Anthropic", "client", "params", "messages", "runner", "stream", "reply"}
+    | {"calls", "block"}
+)
+"""The names that the code of a run gives to things of its own."""
 
 
 class Expression(str):
@@ -38,7 +48,8 @@ def literal(value: Any, depth: int = 0, used: int = 0) -> str:
     if isinstance(value, str):
         pad = " " * _INDENT * (depth + 1)
         pieces = [pad + _quoted(piece) for piece in _pieces(value, WIDTH - len(pad))]
-        return "\n".join(["(", *pieces, " " * _INDENT * depth + ")"])
+        if len(pieces) > 1:
+            return "\n".join(["(", *pieces, " " * _INDENT * depth + ")"])
     return flat
 
 
@@ -78,11 +89,24 @@ def is_json(value: Any) -> bool:
     return True
 
 
+def is_name(name: Any) -> bool:
+    """Whether a tool's name can stand in the code as the tool itself."""
+    return (
+        isinstance(name, str)
+        and name.isascii()  # Python takes other letters for these
+        and name.isidentifier()
+        and not keyword.iskeyword(name)
+        and not name.startswith("__")
+        and not hasattr(builtins, name)
+        and name not in OWN_NAMES
+        and redact(name) == name
+    )
+
+
 def _opened(left: str, items: list[tuple[str, Any]], right: str, depth: int) -> str:
     pad = " " * _INDENT * (depth + 1)
     lines = [
-        f"{pad}{head}{literal(item, depth + 1, len(head) + 1)},"
-        for head, item in items
+        f"{pad}{head}{literal(item, depth + 1, len(head) + 1)}," for head, item in items
     ]
     return "\n".join([left, *lines, " " * _INDENT * depth + right])
 

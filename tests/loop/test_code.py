@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import anthropic
 import pytest
-from anthropic import beta_tool
+from anthropic import beta_async_tool, beta_tool
 
 from nbrunner import (
     EditResult,
@@ -15,6 +15,7 @@ from nbrunner import (
     SetSystem,
     SetTools,
     ToggleCache,
+    approve_all,
     ask,
     by_tool,
     reject_all,
@@ -169,9 +170,32 @@ STORIES: dict[str, Story] = {
     ),
     "some by rule": (
         ([ADD, use("echo", value="x")], [use("echo", value="y")], "Done."),
-        {"approver": by_tool({"add": reject_all}, default="approve_all")}
-        if False
-        else {"approver": lambda call: call.reject("No.") if call.name == "add" else call.approve()},
+        {"approver": by_tool({"add": reject_all, "*": approve_all})},
+        None,
+    ),
+    "a failure beside a rejection": (
+        ([ADD, use("fail", how="plainly"), use("echo", value="x")], "Done."),
+        {"approver": by_tool({"add": reject_all, "*": approve_all})},
+        None,
+    ),
+    "the tools marked, in the middle": (
+        CALLS,
+        {},
+        first(lambda run: run.submit(ToggleCache("tools"))),
+    ),
+    "a result edited after a rejection": (
+        CALLS,
+        {"approver": reject_all},
+        first(lambda run: run.submit(EditResult("toolu_01", "3", is_error=False))),
+    ),
+    "images and marks that a tool gives": (
+        ([use("give", what="an image"), use("give", what="a marked text")], "So."),
+        {},
+        first(lambda run: run.inject("Well?")),
+    ),
+    "a fifth mark, by a tool": (
+        (*[[use("give", what="a marked text")]] * 6, "So."),
+        {},
         None,
     ),
     "calls that do not fit": (
@@ -294,17 +318,22 @@ def told(name: str, *, stream: bool) -> tuple[Run, Wire]:
 
 
 def executed(code: str, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.setattr(anthropic, "Anthropic", lambda: wire.client)
+    client = wire.client
+    monkeypatch.setattr(anthropic, "Anthropic", lambda: client)
     names = {tool.name: tool for tool in [*counted_tools([]), double]}
-    exec(compile(code, "<code>", "exec"), names)  # noqa: S102 - what is tested
+    exec(compile(code, "<code>", "exec"), names)  # noqa: S102 - it is what is tested
     return names
 
 
-REAL = anthropic.Anthropic
-
-
-def replies_of(name: str) -> Wire:
-    return Wire(*STORIES[name][0])
+def assert_sends_the_same(
+    run: Run, ours: Wire, again: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = run.to_code()
+    executed(code, again, monkeypatch)
+    assert "nbrunner" not in code
+    assert len(again.bodies) == len(ours.bodies)
+    assert differences(again.bodies, ours.bodies) == []
+    assert again.betas == ours.betas
 
 
 @both_ways
@@ -313,13 +342,163 @@ def test_the_code_sends_what_the_run_sent(
     name: str, monkeypatch: pytest.MonkeyPatch, *, stream: bool
 ) -> None:
     run, ours = told(name, stream=stream)
-    again = replies_of(name)
-    client = again.client
-    monkeypatch.setattr(anthropic, "Anthropic", lambda: client)
-    names = {tool.name: tool for tool in [*counted_tools([]), double]}
-    code = run.to_code()
-    exec(compile(code, "<code>", "exec"), names)  # noqa: S102 - it is what is tested
-    assert "nbrunner" not in code
-    assert len(again.bodies) == len(ours.bodies)
+    assert_sends_the_same(run, ours, Wire(*STORIES[name][0]), monkeypatch)
+
+
+UNTOUCHED = [
+    "no hands",
+    "one answer",
+    "system and parameters",
+    "a mark on the request",
+    "max_iterations",
+    "a pause",
+    "a container",
+]
+
+
+@both_ways
+@pytest.mark.parametrize("name", STORIES)
+def test_only_a_run_without_hands_is_the_loop_of_the_sdk(
+    name: str, *, stream: bool
+) -> None:
+    run, _ = told(name, stream=stream)
+    assert ("in runner:" in run.to_code()) is (name in UNTOUCHED)
+
+
+def test_what_happens_between_two_hands_is_a_loop() -> None:
+    run, _ = told("a message", stream=False)
+    assert "for _ in range(3):" in run.to_code()
+
+
+@both_ways
+@pytest.mark.parametrize("at", [0, 1, 2, None])
+def test_the_code_of_a_branch_sends_what_the_branch_sent(
+    at: int | None, monkeypatch: pytest.MonkeyPatch, *, stream: bool
+) -> None:
+    run, _ = told("no hands", stream=stream)
+    replies = ([ADD], "So.")
+    ours = Wire(*replies)
+    branch = run.fork(at=at, edits=[SetSystem("Otherwise.")], client=ours.client)
+    branch.inject("And?")
+    branch.wait(20)
+    assert_sends_the_same(branch, ours, Wire(*replies), monkeypatch)
+
+
+@both_ways
+def test_a_request_that_failed_at_first_is_sent_once(
+    monkeypatch: pytest.MonkeyPatch, *, stream: bool
+) -> None:
+    ours = Wire([ADD], fail(529), "It is 3.")
+    run = Run(client=ours.client, tools=counted_tools([]), messages="?", stream=stream)
+    run.wait(20)
+    run.retry()
+    run.wait(20)
+    again = Wire([ADD], "It is 3.")
+    executed(run.to_code(), again, monkeypatch)
+    assert differences(again.bodies, [ours.bodies[0], ours.bodies[2]]) == []
+    assert "# It failed: " in run.to_code()
+
+
+@both_ways
+def test_a_run_that_was_stopped_ends_where_it_was_stopped(
+    monkeypatch: pytest.MonkeyPatch, *, stream: bool
+) -> None:
+    replies = ([ADD], [ADD], "It is 3.")
+    ours = Wire(*replies)
+    run = Run(client=ours.client, tools=counted_tools([]), messages="?", stream=stream)
+    first(lambda run: run.stop())(run)
+    run.wait(20)
+    assert run.stopped_by == "person"
+    again = Wire(*replies)
+    names = executed(run.to_code(), again, monkeypatch)
     assert differences(again.bodies, ours.bodies) == []
-    assert again.betas == ours.betas
+    assert len(again.bodies) == 1
+    assert names["messages"] == run.messages
+
+
+def test_a_reply_stopped_half_way_is_told_in_a_comment() -> None:
+    run = Run(client=Wire("A few words, and more.", "So.").client, messages="?")
+    at({("block_grew", 0): lambda run: run.stop()})(run)
+    run.wait(20)
+    run.resume()
+    run.wait(20)
+    assert "# A reply was stopped half way, which" in run.to_code()
+
+
+@both_ways
+def test_the_code_of_an_own_loop_sends_what_it_sent(
+    monkeypatch: pytest.MonkeyPatch, *, stream: bool
+) -> None:
+    replies = ([ADD, ADD], [ADD], [ADD], "It is 3.")
+    ours = Wire(*replies)
+    run = tool_runner(
+        ours.client,
+        tools=counted_tools([]),
+        messages=[{"role": "user", "content": "?"}],
+        model="claude-opus-5",
+        max_tokens=100,
+        stream=stream,
+    )
+    for number, _ in enumerate(run):
+        results = run.generate_tool_call_response()
+        if results is None:
+            continue
+        if number == 0:
+            results["content"][1]["content"] = "three"
+        if number == 1:
+            results["content"][0]["cache_control"] = {"type": "ephemeral"}
+            run.append_messages({"role": "user", "content": "Hm."})
+        if number == 2:
+            run.set_messages_params(lambda p: {**p, "max_tokens": 7})
+    assert_sends_the_same(run, ours, Wire(*replies), monkeypatch)
+
+
+@both_ways
+def test_results_made_in_an_own_loop_are_written_down(
+    monkeypatch: pytest.MonkeyPatch, *, stream: bool
+) -> None:
+    replies = ([ADD, ADD], "It is 3.")
+    ours = Wire(*replies)
+    run = tool_runner(
+        ours.client,
+        tools=counted_tools([]),
+        messages=[{"role": "user", "content": "?"}],
+        model="claude-opus-5",
+        max_tokens=100,
+        stream=stream,
+    )
+    made = [
+        {"type": "tool_result", "tool_use_id": call, "content": "my own"}
+        for call in ("toolu_01", "toolu_02")
+    ]
+    for number, _ in enumerate(run):
+        if number == 0:
+            run.append_messages({"role": "user", "content": made})
+    assert_sends_the_same(run, ours, Wire(*replies), monkeypatch)
+
+
+def test_a_coroutine_is_not_called_and_what_it_gave_is_written_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @beta_async_tool
+    async def later() -> str:
+        """Wait."""
+        return "at last"
+
+    ours = Wire(use("later"), "Done.")
+    run = Run(client=ours.client, tools=[later], messages="?")
+    run.wait(20)
+    assert_sends_the_same(run, ours, Wire(use("later"), "Done."), monkeypatch)
+    assert '"at last"' in run.to_code()
+
+
+@pytest.mark.parametrize("name", ["no hands", "a message", "an edited result"])
+def test_the_code_ends_with_the_conversation_of_the_run(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, _ = told(name, stream=False)
+    names = executed(run.to_code(), Wire(*STORIES[name][0]), monkeypatch)
+    if name == "no hands":
+        assert names["reply"].to_dict() == run.transcript.iterations[-1].reply
+    else:
+        assert names["messages"] == run.messages

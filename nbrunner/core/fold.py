@@ -202,7 +202,11 @@ def _(event: events.ReplyDropped, transcript: Transcript) -> Transcript:
     iteration = transcript.iterations[event.iteration]
     if iteration.reply is None:
         return transcript
-    dropped = DroppedReply(reply=iteration.reply, tool_calls=iteration.tool_calls)
+    dropped = DroppedReply(
+        reply=iteration.reply,
+        tool_calls=iteration.tool_calls,
+        request=iteration.request,
+    )
     without = _with_iteration(
         transcript,
         event.iteration,

@@ -100,10 +100,15 @@ class ToolCall(Value):
 
 
 class DroppedReply(Value):
-    """A reply that someone dropped to ask for another: kept, and never history."""
+    """A reply that someone dropped to ask for another: kept, and never history.
+
+    Attributes:
+        request: What it answered; the next attempt may send another one.
+    """
 
     reply: dict[str, Any]
     tool_calls: tuple[ToolCall, ...] = ()
+    request: Request | None = None
 
 
 class Parent(Value):

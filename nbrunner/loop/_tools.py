@@ -319,6 +319,13 @@ class ToolBox:
         box._tools = dict(self._tools)  # noqa: SLF001 - its own class
         return box
 
+    @property
+    def callable_here(self) -> list[Block]:
+        """The definitions of the tools that plain code can call: no coroutine's."""
+        tools = self._tools.values()
+        callables = [t for t in tools if is_function_tool(t) and not is_awaited(t)]
+        return [plain(tool.to_dict()) for tool in callables]
+
     def names_in(self, sent: Iterable[Block]) -> set[str]:
         """The names among those definitions of the tools that run here."""
         return {t.name for t in self._offered(sent) if is_function_tool(t)}

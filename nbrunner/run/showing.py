@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbrunner.errors import UsageError
 from nbrunner.run.branch import Branch
+from nbrunner.views.code import as_code
 from nbrunner.views.inspected import Inspected
 from nbrunner.views.page import static_page
 from nbrunner.views.text import as_text
@@ -51,6 +52,20 @@ class Showing(Branch):
     def to_text(self) -> str:
         """The transcript as plain text, redacted."""
         return as_text(self.transcript, name=self.name)
+
+    def to_code(self) -> str:
+        """The run as plain code for the SDK, redacted: no line of it needs nbrunner.
+
+        Each thing that a person did to the run is the line that does the same, so that
+        the code sends what the run sent. The tools are named as in the notebook.
+        """
+        return as_code(
+            self.transcript,
+            name=self.name,
+            tools=self._tools.callable_here,
+            stream=self._driving["stream"],
+            max_iterations=self._driving["max_iterations"],
+        )
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/html": self.to_html(), "text/plain": self.to_text()}

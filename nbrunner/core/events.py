@@ -314,6 +314,19 @@ class Remarked(Value):
     remark: str
 
 
+class Forked(Value):
+    """Another run was made of this one, which goes on unchanged.
+
+    Attributes:
+        name: What the new run is called.
+        at: The index of the first iteration that is its own.
+    """
+
+    kind: Literal["forked"] = "forked"
+    name: str
+    at: int
+
+
 class RunHeld(Value):
     """The run is at its end, and is held open for a follow-up until a person ends it.
 
@@ -355,6 +368,7 @@ Event: TypeAlias = Annotated[
     | CallFinished
     | ResultsFinished
     | Remarked
+    | Forked
     | RunHeld
     | RunFinished,
     Field(discriminator="kind"),

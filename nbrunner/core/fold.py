@@ -321,6 +321,11 @@ def _(event: events.Remarked, transcript: Transcript) -> Transcript:
 
 
 @_fold.register
+def _(event: events.Forked, transcript: Transcript) -> Transcript:
+    return _with(transcript, branches=(*transcript.branches, event))
+
+
+@_fold.register
 def _(event: events.RunFinished, transcript: Transcript) -> Transcript:
     reason = event.stopped_by
     return _with(

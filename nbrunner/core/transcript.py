@@ -10,13 +10,14 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from nbrunner.core.blocks import Block, Value, content_of, text_of, tool_uses
+from nbrunner.core.blocks import Block, Message, Value, content_of, text_of, tool_uses
 from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Command
 from nbrunner.core.edits import Edit
 from nbrunner.core.events import (
     Display,
     Failure,
+    Forked,
     Outcome,
     Source,
     StoppedBy,
@@ -44,6 +45,12 @@ SENT_BACK = ("pause_turn", "compaction")
 be appended to the conversation."""
 
 _CUT_OFF = "This call was cut off and not run: the reply ended with {reason}."
+
+
+_LEFT_OUT = (
+    "This call had no result when the conversation was forked, and is not repeated: "
+    "its tool may have run."
+)
 
 
 class ToolCall(Value):
@@ -221,6 +228,7 @@ class Transcript(Value):
         messages: The conversation of the branch, results included.
         sent: How many of the messages went out already; they are the past.
         parent: Where the branch was forked from; None for a run of its own.
+        branches: What was forked from it, oldest first.
         trusted: The tools that were approved for the rest of the run.
         is_gated: Whether an approver is asked about its calls.
         iterations: One per request and its reply.
@@ -249,6 +257,7 @@ class Transcript(Value):
     iterations: tuple[Iteration, ...] = ()
     sent: int = 0
     parent: Parent | None = None
+    branches: tuple[Forked, ...] = ()
     trusted: tuple[str, ...] = ()
     is_gated: bool = False
     status: RunStatus = "ready"
@@ -362,23 +371,26 @@ class Transcript(Value):
             compaction=self.compaction if self.compacts_next else None,
         )
 
-    def branch(self, at: int, name: str) -> Transcript:
+    def branch(self, at: int | None, name: str) -> Transcript:
         """A new branch: everything before an iteration, and the request it sent.
 
         Args:
-            at: The index of the iteration that the branch asks anew. The count of
-                iterations is one more, and takes the conversation as it ends.
+            at: The index of the iteration that the branch asks anew; None is the end
+                of the conversation, which is the newest iteration where its reply has
+                not come.
             name: What the run that it comes from is called.
         """
-        start = self.next_request() if at == len(self.iterations) else None
-        request = start or self.iterations[at].request
+        request = self._ended() if at is None else self.iterations[at].request
+        if at is None:
+            is_open = self.last is not None and self.last.reply is None
+            at = len(self.iterations) - is_open
         return Transcript(
             settings=request.settings,
             source=self.source,
             matched_by_order=self.matched_by_order,
             messages=request.messages,
             known=request.known,
-            iterations=self.iterations[:at],
+            iterations=tuple(map(_at_rest, self.iterations[:at])),
             marks=request.marks,
             container=request.container,
             parent=Parent(name=name, at=at),
@@ -386,9 +398,51 @@ class Transcript(Value):
             is_gated=self.is_gated,
         )
 
+    def _ended(self) -> Request:
+        """The next request, where calls that are still at work are no part of it."""
+        if self.last is None or self.last.stop_reason != "tool_use":
+            return self.next_request()
+        closed = with_open_calls_closed(self.messages, _LEFT_OUT)
+        if len(closed) > len(self.messages):
+            closed = (*self.messages, _with_results(closed[-1], self.last))
+        known = survey(closed, self.known)
+        return self.model_copy(
+            update={"messages": closed, "known": known}
+        ).next_request()
+
     def find_call(self, call_id: str) -> tuple[Iteration, ToolCall] | None:
         """The newest call of that id, with its iteration."""
         for iteration in reversed(self.iterations):
             if (call := iteration.call(call_id)) is not None:
                 return iteration, call
         return None
+
+
+def _at_rest(iteration: Iteration) -> Iteration:
+    """An iteration as a branch keeps it, in which no call is at work any longer."""
+    if all(call.is_answered for call in iteration.tool_calls):
+        return iteration
+    if iteration.stop_reason != "tool_use":
+        return iteration
+    calls = tuple(
+        call
+        if call.is_answered
+        else call.model_copy(update={"status": "interrupted", "result": _LEFT_OUT})
+        for call in iteration.tool_calls
+    )
+    return iteration.model_copy(update={"tool_calls": calls})
+
+
+def _with_results(message: Message, iteration: Iteration) -> Message:
+    """The message of results, with those that are there already."""
+    answered = {c.id: c for c in iteration.tool_calls if c.is_answered}
+    blocks = content_of(message)
+    return {**message, "content": [_told(b, answered) for b in blocks]}
+
+
+def _told(block: Block, answered: dict[str, ToolCall]) -> Block:
+    call = answered.get(block["tool_use_id"])
+    if call is None:
+        return block
+    told = {**block, "content": call.result, "is_error": call.is_error}
+    return told if call.is_error else {k: v for k, v in told.items() if k != "is_error"}

@@ -59,7 +59,7 @@ class Branch:
         name: str | None = None,
         **params: Any,
     ) -> None:
-        self._name = name
+        self._name, self._called = name, "run"
         self._client = client_of(client)
         self._tools = ToolBox(tools)
         definitions = self._tools.definitions
@@ -117,7 +117,7 @@ class Branch:
         """
         if self._name is None:
             self._name = variable_of(self)
-        return self._name or "run"
+        return self._name or self._called
 
     @name.setter
     def name(self, name: str) -> None:
@@ -129,7 +129,7 @@ class Branch:
         return self._name is not None or variable_of(self) is not None
 
     def _log(self, event: Event, transcript: Transcript) -> None:
-        log_event(self._name or "run", event, transcript)
+        log_event(self._name or self._called, event, transcript)
 
     # -- what happened ---------------------------------------------------------
 

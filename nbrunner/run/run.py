@@ -10,10 +10,14 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.apply import apply
-from nbrunner.core.events import EditApplied
+from nbrunner.core.events import EditApplied, Forked
 from nbrunner.errors import UsageError
 from nbrunner.run.debugging import Debugging
 from nbrunner.run.given import client_of
+from nbrunner.views.compared import Compared
+from nbrunner.views.tree import Tree
+from nbrunner.views.words import count as counted
+from nbrunner.views.words import state as state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -102,23 +106,64 @@ class Run(Debugging):
             UsageError: There is no such iteration.
             EditRefused: An edit cannot be made.
         """
-        count = len(self.transcript.iterations)
-        place = count if at is None else at + count if at < 0 else at
-        if not 0 <= place <= count:
-            raise UsageError(
-                f"{self.name} has {count} iterations, and none at {at}. Name one from "
-                f"0 to {max(count - 1, 0)}, or leave it out to fork at the end."
-            )
-        fork = copy.copy(self)
-        fork._name = name  # noqa: SLF001 - its own class
-        fork._tools = self._tools.copy()  # noqa: SLF001 - its own class
-        fork._set_out(self.transcript.branch(place, self.name))  # noqa: SLF001 - its own class
-        if client is not None:
-            fork._client = client_of(client)  # noqa: SLF001 - its own class
-        for edit in edits:
-            fork._make(edit)
-        self.branches.append(fork)
+        with self._ledger.lock:
+            transcript = self.transcript.branch(self._place(at), self.name)
+            fork = copy.copy(self)
+            fork._name = name  # noqa: SLF001 - its own class
+            fork._called = f"{self.name}.branches[{len(self.branches)}]"  # noqa: SLF001 - its own class
+            fork._tools = self._tools.copy()  # noqa: SLF001 - its own class
+            fork._set_out(transcript)  # noqa: SLF001 - its own class
+            if client is not None:
+                fork._client = client_of(client)  # noqa: SLF001 - its own class
+            for edit in edits:
+                fork._make(edit)
+            self.branches.append(fork)
+            parent = fork.transcript.parent
+            assert parent is not None  # noqa: S101 - it was forked
+            self._ledger.write(Forked(name=fork.name, at=parent.at))
         return fork
+
+    def tree(self) -> Tree:
+        """This run and the runs that were forked from it, as a tree to look at."""
+        return self._tree(self.name)
+
+    def _tree(self, line: str) -> Tree:
+        transcript = self.transcript
+        branches = enumerate(self.branches)
+        return Tree(
+            name=self.name,
+            line=line,
+            state=state_of(transcript),
+            at=transcript.parent.at if transcript.parent else None,
+            count=len(transcript.iterations),
+            branches=tuple(b._tree(f"{line}.branches[{n}]") for n, b in branches),  # noqa: SLF001 - its own class
+        )
+
+    def diff(self, other: Run) -> Compared:
+        """What differs between this run and another: where they part, and the ends.
+
+        Args:
+            other: Mostly a branch: `run.diff(run.branches[-1])`.
+        """
+        names = (self.name, other.name)
+        return Compared.of(self.transcript, other.transcript, names)
+
+    def _place(self, at: int | None) -> int | None:
+        """The index of an iteration to fork at; None is the end.
+
+        Raises:
+            UsageError: There is no such iteration.
+        """
+        count = len(self.transcript.iterations)
+        if at is None or at == count:
+            return None
+        if not -count <= at < count:
+            raise UsageError(
+                f"{self.name} has {counted(count, 'iteration')}, and none at {at}. "
+                f"Name one from 0 to {max(count - 1, 0)}, or leave it out to fork at "
+                "the end."
+            )
+        return at % count
 
     def _make(self, edit: Edit) -> None:
         checked = self._checked(edit)

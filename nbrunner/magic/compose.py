@@ -11,6 +11,7 @@ from nbrunner.core.apply import apply
 from nbrunner.core.edits import ToggleCache
 from nbrunner.errors import UnknownApprover, UnknownName, UnknownTool, UsageError
 from nbrunner.loop.approval import approve_all, ask, reject_all
+from nbrunner.magic.going_on import went_on
 from nbrunner.magic.line import USAGE, Line
 from nbrunner.run import Run
 
@@ -44,6 +45,8 @@ def compose(
             f"%%toolrun {line.name}: {line.name} is a tool, and the run would take its "
             f"name. Did you mean --tools {line.name}?"
         )
+    if line.continues or line.fork:
+        return _went_on(line, body, variables)
     options = {
         "model": line.model,
         "max_tokens": line.max_tokens,
@@ -61,6 +64,22 @@ def compose(
         messages=body.removesuffix("\n"),
     )
     _mark(run, line.cache)
+    return run
+
+
+def _went_on(line: Line, body: str, variables: Mapping[str, Any]) -> Run:
+    given = {
+        "model": line.model,
+        "max_tokens": line.max_tokens,
+        "params": _params(line, variables),
+        "system": _system(line, variables),
+        "tools": [tool for name in line.tools for tool in _tool(name, variables)],
+        "client": _client(line, variables),
+    }
+    changed = {key: value for key, value in given.items() if value is not None}
+    run = went_on(line, variables, changed)
+    _mark(run, line.cache)
+    run.inject(body.removesuffix("\n"))
     return run
 
 

@@ -31,6 +31,8 @@ class Line:
     """What the line of a cell asks for; names are names of notebook variables."""
 
     name: str | None
+    continues: str | None
+    fork: str | None
     tools: tuple[str, ...]
     main_thread: tuple[str, ...]
     model: str | None
@@ -73,6 +75,17 @@ def _parser() -> _Parser:
     parser = _Parser(prog="%%toolrun", add_help=False, allow_abbrev=False, usage=usage)
     add = parser.add_argument
     add("name", nargs="?", metavar="NAME", help="variable that gets the run")
+    add(
+        "--continue",
+        dest="continues",
+        metavar="RUN",
+        help="go on with this run; with a NAME, in a branch of it by that name",
+    )
+    add(
+        "--fork",
+        metavar="RUN@K",
+        help="go another way from iteration K of this run on, counted from 0",
+    )
     add(
         "--tools",
         action="append",
@@ -167,6 +180,8 @@ def parse_line(line: str) -> Line:
         raise UsageError(
             "--record says how to use a --cassette PATH, which is missing."
         )
+    if options["continues"] and options["fork"]:
+        raise UsageError("Give --continue RUN or --fork RUN@K, not both.")
     options["tools"] = _listed(options["tools"])
     options["main_thread"] = _listed(options["main_thread"])
     options["cache"] = tuple(

@@ -49,7 +49,7 @@ class Compared(Comparison):
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         one, other = self.names
         title = h("span", f"{one} → {other}", class_="nbr-name")
-        told = [
+        told: list[list[Html]] = [
             [
                 h("div", heading, class_="nbr-lab"),
                 diff_fragment(changed.before, changed.after),
@@ -57,7 +57,7 @@ class Compared(Comparison):
             for heading, changed in self._differences()
         ]
         if self.is_same:
-            told = [h("div", _SAME, class_="nbr-lab")]
+            told = [[h("div", _SAME, class_="nbr-lab")]]
         numbers = [h("div", f"{w}: {s}", class_="nbr-num") for w, s in self._numbers()]
         page = h(
             "section",

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from nbrunner.core.transcript import Transcript
 
 
+_CLOSE = "runner.close()"
+# Left open, a runner is ended by the garbage collector, inside whatever runs then.
+
+
 def as_code(
     transcript: Transcript,
     *,
@@ -155,6 +159,8 @@ def _as_lines(step: Step) -> Iterator[str]:
     yield from _changed(step)
     yield from step.request
     yield from step.answer
+    if step.has_runner:
+        yield _CLOSE
 
 
 def _as_loop(steps: Sequence[Step]) -> Iterator[str]:
@@ -164,13 +170,13 @@ def _as_loop(steps: Sequence[Step]) -> Iterator[str]:
     yield f"for _ in range({len(steps)}):"
     yield from (f"    {line}" for line in first.request)
     answers = {step.answer for step in steps}
-    if answers == {()}:
-        return
-    if len(answers) == 1:
+    if answers == {(ADD_RESULTS,)}:
         yield f"    {ADD_RESULTS}"
-        return
-    yield '    if reply.stop_reason == "tool_use":'
-    yield f"        {ADD_RESULTS}"
+    elif answers != {()}:
+        yield '    if reply.stop_reason == "tool_use":'
+        yield f"        {ADD_RESULTS}"
+    if first.has_runner:
+        yield f"    {_CLOSE}"
 
 
 def _changed(step: Step) -> Iterator[str]:

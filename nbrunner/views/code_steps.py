@@ -58,6 +58,11 @@ class Step(NamedTuple):
     kind: str = "other"
     goes_on: bool = False
 
+    @property
+    def has_runner(self) -> bool:
+        """Whether one of the SDK's runners sends it, and is left in mid-iteration."""
+        return any(line.startswith("runner = ") for line in self.request)
+
 
 class Steps:
     """Turns iterations into steps; knows what the code's variables hold meanwhile.

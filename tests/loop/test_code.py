@@ -365,6 +365,13 @@ def test_only_a_run_without_hands_is_the_loop_of_the_sdk(
     assert ("in runner:" in run.to_code()) is (name in UNTOUCHED)
 
 
+@both_ways
+@pytest.mark.parametrize("name", sorted(STORIES.keys() - set(UNTOUCHED)))
+def test_no_runner_is_left_open(name: str, *, stream: bool) -> None:
+    code = told(name, stream=stream)[0].to_code()
+    assert code.count("runner = ") == code.count("runner.close()")
+
+
 def test_what_happens_between_two_hands_is_a_loop() -> None:
     run, _ = told("a message", stream=False)
     assert "for _ in range(3):" in run.to_code()

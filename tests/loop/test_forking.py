@@ -49,7 +49,7 @@ def test_a_fork_asks_an_iteration_anew_and_the_old_branch_stays(
     assert len(calls) == 2
     after = run.transcript
     assert (after.messages, after.iterations) == (before.messages, before.iterations)
-    assert [(b.name, b.at) for b in after.branches] == [("r_1", place)]
+    assert [(b.name, b.at) for b in after.branches] == [("r.branches[0]", place)]
     assert_the_api_takes_all(wire)
 
 
@@ -151,7 +151,7 @@ def test_a_diff_names_what_differs_and_where_branches_part() -> None:
     assert found.replies is not None
     assert (found.replies.before, found.replies.after) == ("Done.", "Another way.")
     text = repr(found)
-    assert "r → r_1" in text
+    assert "r → r.branches[0]" in text
     assert "+ 4" in text
     html = found._repr_mimebundle_()["text/html"]
     assert "Another way." in html
@@ -171,8 +171,8 @@ def test_branches_stand_in_a_tree_with_the_line_that_reaches_each() -> None:
     lines = repr(run.tree()).splitlines()
     assert [line.split(" · ")[0] for line in lines] == [
         "r",
-        "├─ r_1",
-        "│  └─ r_1_1",
+        "├─ r.branches[0]",
+        "│  └─ r.branches[0].branches[0]",
         "└─ late",
     ]
     html = run.tree()._repr_mimebundle_()["text/html"]

@@ -21,6 +21,8 @@ from nbrunner.errors import EditRefused
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nbrunner.core.transcript import Transcript
+
 
 SettingsEdit: TypeAlias = edits.SetSystem | edits.SetTools | edits.SetParams
 
@@ -39,6 +41,18 @@ def apply(request: Request, edit: edits.Edit, *, by: str = "person") -> Request:
             would refuse what would come of it.
     """
     return _apply(edit, request, by)
+
+
+def try_on(transcript: Transcript, edit: edits.Edit, *, by: str) -> None:
+    """See whether a run as it stands takes the edit.
+
+    Raises:
+        EditRefused: It does not; as `apply` says.
+    """
+    apply(transcript.next_request(), edit, by=by)
+    if isinstance(edit, edits.EditResult):
+        # What answers a call that was cut off is made at send: it is no result yet.
+        with_result_edited(transcript.messages, edit, transcript.sent)
 
 
 @singledispatch

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from nbrunner.core.apply import apply
+from nbrunner.core.apply import try_on
 from nbrunner.core.closing import awaits_results
 from nbrunner.core.commands import (
     Answer,
@@ -221,9 +221,8 @@ class Controls:
             self._early.append((command, by))
             return
         # Calls that still run have their place in it: theirs can be marked already.
-        request = self._pen.transcript.next_request()
         try:
-            apply(request, command.edit, by=by)
+            try_on(self._pen.transcript, command.edit, by=by)
         except EditRefusal as error:
             self._pen.write(EditRefused(edit=command.edit, reason=str(error)))
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from nbrunner.core.apply import apply
+from nbrunner.core.apply import try_on
 from nbrunner.core.events import EditApplied
 from nbrunner.errors import UsageError
 from nbrunner.run.debugging import Debugging
@@ -122,5 +122,5 @@ class Run(Debugging):
 
     def _make(self, edit: Edit) -> None:
         checked = self._checked(edit)
-        apply(self.transcript.next_request(), checked, by="code")
+        try_on(self.transcript, checked, by="code")
         self._ledger.write(EditApplied(edit=checked, by="code"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from anthropic import beta_tool
 
-from nbrunner import Run, ToggleCache
+from nbrunner import EditResult, Run, ToggleCache
 from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Retry
 from nbrunner.core.events import (
@@ -617,3 +617,17 @@ def test_a_pause_right_behind_a_resume_halts_the_run_once_more() -> None:
     run.wait(20)
     assert len(followed.of(Halted)) == 2
     assert run.text == "Done."
+
+
+def test_an_edit_of_what_a_call_that_was_cut_off_never_returned_is_refused() -> None:
+    wire = Wire(reply(ADD, stop_reason="max_tokens"), "Sorry.")
+    run = Run(client=wire.client, tools=counted_tools([]), messages="?")
+    run.wait(20)
+    run.inject("Again.")
+    followed = Followed(run)
+    edit = EditResult("toolu_01", "3")
+    run.submit(edit)
+    run.start().wait(20)
+    assert [event.edit for event in followed.of(EditRefused)] == [edit]
+    assert run.text == "Sorry."
+    assert_the_api_takes_all(wire)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.blocks import content_of, tool_results
-from nbrunner.errors import UsageError
+from nbrunner.errors import ReplyStopped, UsageError
 from nbrunner.loop._sdk import plain
 from nbrunner.loop.exits import StopAsked
 from nbrunner.loop.watched import WatchedStream
@@ -100,9 +100,13 @@ class OwnLoop:
         """The user message with the results of the reply in hand; its calls run once.
 
         The caller may change it in place: it goes out as it is then.
+
+        Raises:
+            ReplyStopped: Someone stopped the reply while it was coming.
         """
         if self._response is None and self.driver.in_hand is not None:
             by_hand = self._given_by_hand()
+            self._read_in_body()
             made = self.driver.answer(by_hand)
             self._response = self._with_those_by_hand(made)
             self._by_hand = None
@@ -119,6 +123,7 @@ class OwnLoop:
         Raises:
             UsageError: One is an assistant message other than the reply in hand, or
                 has a result for a call that the reply does not ask for.
+            ReplyStopped: Someone stopped that reply while it was coming.
         """
         left: list[Message] = []
         for message in map(plain, messages):
@@ -130,8 +135,16 @@ class OwnLoop:
                 left.append({"role": message["role"], "content": message["content"]})
         return left
 
+    def _read_in_body(self) -> None:
+        """Read what is left of the reply, called by the body of the loop."""
+        try:
+            self.driver.read()
+        except StopAsked:
+            # The loop itself ends once its body does.
+            raise ReplyStopped from None
+
     def _check_is_in_hand(self, message: Message) -> None:
-        self.driver.read()
+        self._read_in_body()
         exchange = self.driver.in_hand
         reply = plain(exchange.reply) if exchange is not None else plain(self.final)
         if reply is None or content_of(message) != reply["content"]:
@@ -139,10 +152,12 @@ class OwnLoop:
 
     def _answers_in_hand(self, message: Message) -> bool:
         results = tool_results(message)
-        exchange = self.driver.in_hand
-        if exchange is None or not results:
+        if not results:
             return False
-        self.driver.read()
+        self._read_in_body()
+        exchange = self.driver.in_hand
+        if exchange is None:
+            return False
         calls = [b.id for b in exchange.reply.content if b.type == "tool_use"]
         for block in results:
             if block.get("tool_use_id") not in calls:

@@ -95,6 +95,8 @@ class Replies(httpx2.BaseTransport):
 
     def _reply(self, planned: list[Any], stop_reason: str | None) -> Any:
         number = next(self._numbers)
+        if stop_reason == "pause_turn":  # the API pauses for its own tools alone
+            planned = [b for b in planned if b[:1] != ("call",)] or ["Wait."]
         message_id = f"msg_{number:04}"
         content = [
             self._block(block, number, place) for place, block in enumerate(planned)
@@ -335,14 +337,13 @@ class Steered:
         self.wire.planned.clear()
         self.moments.clear()
         self.run = run
-        sent = len(self.wire.bodies)
         run.inject("And then?")
-        self.in_a_thread()
-        if run.stopped_by == "error":  # what was left of a broken wire
+        # What was left in the middle comes to its end first: a limit, or an error.
+        for _ in range(3):
             self.in_a_thread()
-        assert run.stopped_by in ("end_turn", "max_iterations"), run.stopped_by
-        if run.stopped_by == "end_turn":
-            assert run.text == "Done."
-        assert len(self.wire.bodies) > sent
+            if (run.stopped_by, run.text) == ("end_turn", "Done."):
+                break
+        assert (run.stopped_by, run.text) == ("end_turn", "Done.")
+        assert not run.transcript.waiting
         assert broken_rule(run.transcript.next_request().fitted().body) is None
         self.hold()

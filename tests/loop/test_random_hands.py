@@ -23,6 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from nbrunner.errors import ReplyStopped
 from nbrunner.loop._sdk import SilentEnd
 from tests.loop.hands import Steered, hands, moments, replies
 
@@ -36,6 +37,7 @@ FAULTS = (
     anthropic.AnthropicError,
     httpx2.HTTPError,
     SilentEnd,
+    ReplyStopped,
     KeyboardInterrupt,
 )
 """What the wire and the tools do here, and the user's own loop raises."""

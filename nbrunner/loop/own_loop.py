@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from nbrunner.core.blocks import Block, Message
+    from nbrunner.loop._sdk import Exchange
     from nbrunner.loop.driver import Driver
 
 _OTHER_REPLY = (
@@ -44,6 +45,7 @@ class OwnLoop:
         driver.made_by_code = self._results
         self.final = final
         self._stream = stream
+        self._of: Exchange | None = None
         self._response: Message | None = None
         self._by_hand: Message | None = None
 
@@ -94,7 +96,12 @@ class OwnLoop:
         if not self.driver.is_compacting:
             self.final = exchange.reply or self.final
         self.driver.settle()
-        self._response = self._by_hand = None
+
+    def _forget_earlier(self) -> None:
+        """Forget results of an earlier reply: a thread may have gone on since."""
+        if self._of is not self.driver.in_hand:
+            self._of = self.driver.in_hand
+            self._response = self._by_hand = None
 
     def response(self) -> Message | None:
         """The user message with the results of the reply in hand; its calls run once.
@@ -104,6 +111,7 @@ class OwnLoop:
         Raises:
             ReplyStopped: Someone stopped the reply while it was coming.
         """
+        self._forget_earlier()
         if self._response is None and self.driver.in_hand is not None:
             by_hand = self._given_by_hand()
             self._read_in_body()
@@ -158,6 +166,7 @@ class OwnLoop:
         exchange = self.driver.in_hand
         if exchange is None:
             return False
+        self._forget_earlier()
         calls = [b.id for b in exchange.reply.content if b.type == "tool_use"]
         for block in results:
             if block.get("tool_use_id") not in calls:
@@ -167,6 +176,7 @@ class OwnLoop:
 
     def _results(self) -> Message | None:
         """The results to keep; None if the calls are to run."""
+        self._forget_earlier()
         if self._by_hand is None:
             return plain(self._response) if self._response is not None else None
         made = self._response or self.driver.answer(self._given_by_hand())

@@ -353,3 +353,14 @@ def test_start_after_break_tells_of_a_stream_left_in_hand_that_breaks() -> None:
     assert ran.run.transcript.iterations[0].has_failed
     ran.run.start().wait(PATIENCE_S)
     assert ran.run.text == "Whole."
+
+
+def test_results_asked_for_before_a_break_are_sent_once() -> None:
+    ran = Ran([ADD], [MORE], "7.")
+    for _ in ran.run:
+        ran.run.generate_tool_call_response()
+        break
+    ran.run.start().wait(PATIENCE_S)
+    assert ran.run.text == "7."
+    assert ran.calls == [("add", 1, 2), ("add", 3, 4)]
+    assert len(ran.bodies) == 3

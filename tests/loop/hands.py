@@ -195,7 +195,6 @@ class Steered:
     def follow(self, run: Run) -> None:
         self.run = run
         self.runs.append(run)
-        number = len(self.runs)
         self.refolded[id(run)] = run.transcript
 
         def heard(event: Any, _transcript: Transcript) -> None:
@@ -203,7 +202,6 @@ class Steered:
             self.refolded[id(run)] = fold(self.refolded[id(run)], stored)
             self._act(run, event)
 
-        assert number
         run.subscribe(heard)
 
     def _tools(self) -> list[Any]:

@@ -133,12 +133,10 @@ class Driver:
     def drive(self) -> None:
         """Run to the next end: Claude is done, a limit, a person, an error."""
         try:
-            self.settle()
+            if self._exchange is not None and not self._goes_on_after(self.settle):
+                return  # what the user's own loop left in hand
             while not self.has_ended():
-                self._iterate()
-                self._controls.step_done()
-                if self._waits_after_failure() and not self._may_go_on():
-                    self.finish("error")
+                if not self._goes_on_after(self._iterate):
                     return
         except StopAsked:
             # Between the two someone may have left the run already.
@@ -158,10 +156,21 @@ class Driver:
         try:
             self.send()
             self.settle()
+        finally:
+            self._controls.step_done()
+
+    def _goes_on_after(self, phase: Callable[[], None]) -> bool:
+        """Go through a phase; False if it failed and that ended the run."""
+        try:
+            phase()
         except Exception:
             # A failed request is told, and waits for a person; all else is a bug.
             if not self._iteration.has_failed:
                 raise
+        if self._waits_after_failure() and not self._may_go_on():
+            self.finish("error")
+            return False
+        return True
 
     def leave(self, stopped_by: str = "person") -> None:
         """Close what is open, and end: now, and from any thread.

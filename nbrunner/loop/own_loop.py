@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.blocks import content_of, tool_results
-from nbrunner.errors import UsageError
+from nbrunner.errors import ReplyStopped, UsageError
 from nbrunner.loop._sdk import plain
 from nbrunner.loop.exits import StopAsked
 from nbrunner.loop.watched import WatchedStream
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from nbrunner.core.blocks import Block, Message
+    from nbrunner.loop._sdk import Exchange
     from nbrunner.loop.driver import Driver
 
 _OTHER_REPLY = (
@@ -44,6 +45,7 @@ class OwnLoop:
         driver.made_by_code = self._results
         self.final = final
         self._stream = stream
+        self._of: Exchange | None = None
         self._response: Message | None = None
         self._by_hand: Message | None = None
 
@@ -94,15 +96,25 @@ class OwnLoop:
         if not self.driver.is_compacting:
             self.final = exchange.reply or self.final
         self.driver.settle()
-        self._response = self._by_hand = None
+
+    def _forget_earlier(self) -> None:
+        """Forget results of an earlier reply: a thread may have gone on since."""
+        if self._of is not self.driver.in_hand:
+            self._of = self.driver.in_hand
+            self._response = self._by_hand = None
 
     def response(self) -> Message | None:
         """The user message with the results of the reply in hand; its calls run once.
 
         The caller may change it in place: it goes out as it is then.
+
+        Raises:
+            ReplyStopped: Someone stopped the reply while it was coming.
         """
+        self._forget_earlier()
         if self._response is None and self.driver.in_hand is not None:
             by_hand = self._given_by_hand()
+            self._read_in_body()
             made = self.driver.answer(by_hand)
             self._response = self._with_those_by_hand(made)
             self._by_hand = None
@@ -119,6 +131,7 @@ class OwnLoop:
         Raises:
             UsageError: One is an assistant message other than the reply in hand, or
                 has a result for a call that the reply does not ask for.
+            ReplyStopped: Someone stopped that reply while it was coming.
         """
         left: list[Message] = []
         for message in map(plain, messages):
@@ -130,8 +143,16 @@ class OwnLoop:
                 left.append({"role": message["role"], "content": message["content"]})
         return left
 
+    def _read_in_body(self) -> None:
+        """Read what is left of the reply, called by the body of the loop."""
+        try:
+            self.driver.read()
+        except StopAsked:
+            # The loop itself ends once its body does.
+            raise ReplyStopped from None
+
     def _check_is_in_hand(self, message: Message) -> None:
-        self.driver.read()
+        self._read_in_body()
         exchange = self.driver.in_hand
         reply = plain(exchange.reply) if exchange is not None else plain(self.final)
         if reply is None or content_of(message) != reply["content"]:
@@ -139,10 +160,13 @@ class OwnLoop:
 
     def _answers_in_hand(self, message: Message) -> bool:
         results = tool_results(message)
-        exchange = self.driver.in_hand
-        if exchange is None or not results:
+        if not results:
             return False
-        self.driver.read()
+        self._read_in_body()
+        exchange = self.driver.in_hand
+        if exchange is None:
+            return False
+        self._forget_earlier()
         calls = [b.id for b in exchange.reply.content if b.type == "tool_use"]
         for block in results:
             if block.get("tool_use_id") not in calls:
@@ -152,6 +176,7 @@ class OwnLoop:
 
     def _results(self) -> Message | None:
         """The results to keep; None if the calls are to run."""
+        self._forget_earlier()
         if self._by_hand is None:
             return plain(self._response) if self._response is not None else None
         made = self._response or self.driver.answer(self._given_by_hand())

@@ -22,6 +22,7 @@ from tests.loop.iterated import (
     message_of,
 )
 from tests.loop.steering import Followed
+from tests.loop.wire import PATIENCE_S
 
 
 @both_ways
@@ -341,3 +342,25 @@ def test_a_stream_that_ends_in_silence_is_an_error_in_the_own_loop() -> None:
     assert ran.run.transcript.last.failures[-1].kind == "stream"
     assert list(ran.texts()) == ["Done."]
     assert ran.bodies[0] == ran.bodies[1]
+
+
+def test_start_after_break_tells_of_a_stream_left_in_hand_that_breaks() -> None:
+    ran = Ran(cut("Half of it.", 3), "Whole.", stream=True)
+    for _ in ran.run:
+        break
+    ran.run.start().wait(PATIENCE_S)
+    assert ran.run.stopped_by == "error"
+    assert ran.run.transcript.iterations[0].has_failed
+    ran.run.start().wait(PATIENCE_S)
+    assert ran.run.text == "Whole."
+
+
+def test_results_asked_for_before_a_break_are_sent_once() -> None:
+    ran = Ran([ADD], [MORE], "7.")
+    for _ in ran.run:
+        ran.run.generate_tool_call_response()
+        break
+    ran.run.start().wait(PATIENCE_S)
+    assert ran.run.text == "7."
+    assert ran.calls == [("add", 1, 2), ("add", 3, 4)]
+    assert len(ran.bodies) == 3

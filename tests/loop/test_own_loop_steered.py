@@ -53,6 +53,17 @@ def test_stop_by_a_listener_ends_the_stream_that_the_body_reads() -> None:
     assert ran.bodies[0] == ran.bodies[1]
 
 
+def test_results_asked_for_of_a_reply_that_is_stopped_say_so() -> None:
+    ran = Ran([say("One."), ADD], "Done.", stream=True)
+    for _ in ran.run:
+        ran.run.stop()
+        with pytest.raises(ReplyStopped):
+            ran.run.generate_tool_call_response()
+    assert ran.run.stopped_by == "person"
+    assert ran.calls == []
+    assert list(ran.texts()) == ["Done."]
+
+
 def test_a_retry_while_the_body_reads_a_stream_gives_it_another() -> None:
     ran = Ran("One two three four.", "Done.", stream=True)
     read = []

@@ -10,7 +10,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbrunner.core import edits
-from nbrunner.core.blocks import Block, Message, content_of, is_empty_text
+from nbrunner.core.blocks import Block, Message, content_of, is_empty_text, text_of
 from nbrunner.core.caching import MAX_MARKS, UNMARKABLE, Mark, too_late
 from nbrunner.core.compaction import has_compaction_edit
 from nbrunner.core.history import survey
@@ -174,7 +174,8 @@ def with_result_edited(
         sent: How many of the messages have gone out, and stay as they are.
 
     Raises:
-        EditRefused: The call has no result there, or it has gone out.
+        EditRefused: The call has no result there, it has gone out, or it would be an
+            error without a word, which the API refuses.
     """
     address = address_of(edit.call_id, survey(messages))
     if address is None:
@@ -184,7 +185,10 @@ def with_result_edited(
         raise EditRefused.gone_out(edit.call_id)
     message = messages[index]
     content = content_of(message)
-    content[number] = _edited(content[number], edit)
+    content[number] = block = _edited(content[number], edit)
+    said = text_of(content_of(block)) if block.get("content") else ""
+    if block.get("is_error") and not said:
+        raise EditRefused.error_without_text(edit.call_id)
     edited = {**message, "content": content}
     return (*messages[:index], edited, *messages[index + 1 :])
 

@@ -64,6 +64,15 @@ class EditRefused(NbrunnerError):
         )
 
     @classmethod
+    def error_without_text(cls, call_id: str) -> EditRefused:
+        """The API wants an error to say something."""
+        return cls(
+            f"The result of {call_id} is an error, and the API takes none without a "
+            f"text. Say something, or make it no error: EditResult({call_id!r}, ..., "
+            "is_error=False)."
+        )
+
+    @classmethod
     def cannot_be_off(cls, name: str) -> EditRefused:
         """The API needs the parameter."""
         return cls(f"{name} cannot be taken off: every request needs one.")

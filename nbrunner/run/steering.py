@@ -27,7 +27,7 @@ from nbrunner.core.redact import redact
 from nbrunner.errors import UsageError
 from nbrunner.loop._sdk import checked_parameters, plain
 from nbrunner.loop.controls import why_not_again
-from nbrunner.loop.results import content_of_return
+from nbrunner.loop.results import content_of_error, content_of_return
 from nbrunner.run.asking import ask_about_next
 from nbrunner.run.note import Note
 from nbrunner.run.running import Running
@@ -159,7 +159,8 @@ class Steering(Running):
             digest: Stands for the input that was looked at; another one is refused.
             by: Who answers.
         """
-        content, _ = content_of_return(result, call_id)
+        read = content_of_error if is_error else content_of_return
+        content, _ = read(result, call_id)
         answer = Answer(
             call_id=call_id, digest=digest, content=content, is_error=is_error
         )

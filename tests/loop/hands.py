@@ -309,7 +309,8 @@ class Steered:
     def hold(self) -> None:
         """What holds at every moment, whatever was done."""
         for number in range(self._checked, len(self.wire.bodies)):
-            assert broken_rule(self.wire.bodies[number]) is None, number
+            body = self.wire.bodies[number]
+            assert broken_rule(body) is None, (broken_rule(body), body)
         self._checked = len(self.wire.bodies)
         twice = [call for call, times in self.ran.items() if times > 1]
         assert not twice, f"ran more than once: {twice}"

@@ -631,3 +631,16 @@ def test_an_edit_of_what_a_call_that_was_cut_off_never_returned_is_refused() -> 
     assert [event.edit for event in followed.of(EditRefused)] == [edit]
     assert run.text == "Sorry."
     assert_the_api_takes_all(wire)
+
+
+def test_a_result_that_is_an_error_is_not_edited_into_silence() -> None:
+    calls: list[Any] = []
+    wire = Wire([use("fail", how="plainly")], "Done.")
+    run = Run(client=wire.client, tools=counted_tools(calls), messages="?")
+    followed = Followed(run)
+    for _ in run:
+        run.generate_tool_call_response()
+        run.submit(EditResult("toolu_01", ""))
+    refused, *_ = followed.of(EditRefused)
+    assert "is an error, and the API takes none without a text" in refused.reason
+    assert_the_api_takes_all(wire)

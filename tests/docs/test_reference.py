@@ -31,7 +31,10 @@ def names_in(path: Path) -> set[str]:
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-@pytest.mark.parametrize("row", rows(REFERENCE / "tool_runner.md"))
+TABLES = [REFERENCE / "tool_runner.md", REFERENCE / "cases.md"]
+
+
+@pytest.mark.parametrize("row", [row for page in TABLES for row in rows(page)])
 def test_each_row_of_the_table_names_tests_that_are_there(row: str) -> None:
     named = TEST.findall(row)
     assert named, "a row without a test"

@@ -8,6 +8,7 @@ nobody who gets one, changes a dict in place.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, TypeAlias, overload
 
@@ -25,6 +26,11 @@ class Value(BaseModel):
     """Base of the immutable values: frozen, and closed to unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def json_copy(value: JSON) -> JSON:
+    """A copy of a JSON value that is its reader's to change."""
+    return json.loads(json.dumps(value))
 
 
 def content_of(message: Message) -> list[Block]:

@@ -8,13 +8,10 @@ conversation back from there: the transcript is the only state a run has.
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from nbrunner.core.approval import NOBODY_THERE, ProposedCall, Ruling
 from nbrunner.core.closing import closing_events, dropped_failure, stopped_failure
-from nbrunner.core.commands import Approve
 from nbrunner.core.events import (
     BlockGrew,
     BlockStarted,
@@ -37,24 +34,23 @@ from nbrunner.core.tool_changes import offered
 from nbrunner.core.validity import check
 from nbrunner.errors import InvalidHistory
 from nbrunner.loop._sdk import Exchange, Part, failure_of
-from nbrunner.loop.approval import checked_ruling
 from nbrunner.loop.controls import Controls
-from nbrunner.loop.decisions import why_not
 from nbrunner.loop.displays import Catcher, nothing_caught
 from nbrunner.loop.exits import Left, StopAsked
 from nbrunner.loop.failed_calls import FailedCalls, failure_words
 from nbrunner.loop.ledger import Ledger, Pen
 from nbrunner.loop.resends import Resends
+from nbrunner.loop.rulings import Rulings
 from nbrunner.loop.side_by_side import SideBySide, begun_together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from nbrunner.core.blocks import Block, Message
     from nbrunner.core.commands import Decision
     from nbrunner.core.history import Facts
     from nbrunner.core.request import Fitted
-    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.core.transcript import Iteration, Transcript
     from nbrunner.loop._tools import ToolBox
     from nbrunner.loop.approval import Approver
     from nbrunner.loop.inbox import Inbox
@@ -114,7 +110,9 @@ class Driver:
         self._source: Source = source
         self._stream, self._max_iterations = stream, max_iterations
         self._hold, self._hold_on_failure = hold, hold_on_failure
-        self._approver, self._someone_answers = approver, someone_answers
+        self._rulings = Rulings(
+            approver, someone_answers, self._controls.decisions, self._pen, tools
+        )
         self._ask_here = ask_here
         self._error_break = error_break
         self._exchange: Exchange | None = None
@@ -328,7 +326,8 @@ class Driver:
         self._controls.listen()
         self._controls.answer_by_hand(iteration, by_hand or {})
         at_hand = self._offered_now(iteration)
-        self._ask_about_calls(iteration, at_hand)
+        if not self._rulings.made_on(iteration, at_hand):
+            self.stop_now()
         # Not those of the request: tools may have been added and removed since.
         gates = {
             name: self._tools.answering(name, self, at_hand) for name in exchange.named
@@ -426,47 +425,6 @@ class Driver:
             self._pen.write(BlockStarted(**place, content=part.value))
         elif part.value:
             self._pen.write(BlockGrew(**place, part=part.kind, text=part.value))
-
-    def _ask_about_calls(self, iteration: Iteration, sent: Iterable[Block]) -> None:
-        """Let the approver rule on each call that a tool would run."""
-        if self._approver is None:
-            return
-        runnable, answered = self._tools.names_in(sent), self._tools.answered_in(sent)
-        members = {
-            block["id"]
-            for block in iteration.blocks
-            if block.get("type") == "tool_use" and block.get("toolset_name") in answered
-        }
-        for call in iteration.tool_calls:
-            runs = call.name in runnable or call.id in members
-            if not runs or self._controls.decisions.of(call.id):
-                continue
-            if call.name in self._transcript.trusted:
-                approve = Approve(call_id=call.id)
-                self._controls.decisions.make(iteration, approve, "trust")
-                continue
-            ruling = self._ruling(call)
-            if ruling.says == "stop":
-                self.stop_now()
-                return
-            self._controls.decisions.rule(iteration, call, ruling)
-
-    def _ruling(self, call: ToolCall) -> Ruling:
-        proposed = ProposedCall(
-            id=call.id, name=call.name, input=json.loads(json.dumps(call.input))
-        )
-        assert self._approver is not None  # noqa: S101 - it was asked for
-        try:
-            ruling = checked_ruling(self._approver(proposed))
-        except Exception as error:  # noqa: BLE001 - told to Claude and to the person
-            return proposed.reject(f"The approver failed: {error!r}.")
-        if ruling.says == "ask" and not self._someone_answers():
-            return proposed.reject(NOBODY_THERE)
-        if ruling.says == "modify":
-            change = Approve(call_id=call.id, input=ruling.input, is_modified=True)
-            unfit = why_not(change, self._transcript)
-            return proposed.reject(f"The approver failed: {unfit}") if unfit else ruling
-        return ruling
 
     # -- failing -------------------------------------------------------------
 

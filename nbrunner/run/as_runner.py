@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import weakref
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.cell_output import shown_while_blocking
 from nbrunner.core.apply import settings_after
+from nbrunner.core.blocks import json_copy
 from nbrunner.core.commands import Retry, Submit
 from nbrunner.core.compaction import SUMMARIZE
 from nbrunner.core.edits import (
@@ -282,8 +282,3 @@ def _changed(given: dict[str, Any], now: dict[str, Any]) -> list[Edit]:
 
 def _nothing() -> Generator[Any]:
     yield from ()
-
-
-def json_copy(value: Any) -> Any:
-    """A copy of a JSON value that is its reader's to change."""
-    return json.loads(json.dumps(value))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from nbrunner.core.blocks import json_copy
 from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
 from nbrunner.core.request import Settings
 from nbrunner.core.transcript import Transcript
@@ -141,7 +141,7 @@ class Branch:
     @property
     def messages(self) -> list[Message]:
         """The conversation, as a copy that is yours to change."""
-        copy: list[Message] = json.loads(json.dumps(self.transcript.messages))
+        copy: list[Message] = json_copy(self.transcript.messages)
         return copy
 
     @property

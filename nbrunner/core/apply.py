@@ -14,7 +14,7 @@ from nbrunner.core.blocks import Block, Message, content_of, is_empty_text, text
 from nbrunner.core.caching import MAX_MARKS, UNMARKABLE, Mark, too_late
 from nbrunner.core.compaction import has_compaction_edit
 from nbrunner.core.history import survey
-from nbrunner.core.request import Request, Settings, address_of
+from nbrunner.core.request import NAMED_SETTINGS, Request, Settings, address_of
 from nbrunner.core.tool_changes import addition_of, removal_of, with_tool_changes
 from nbrunner.errors import EditRefused
 
@@ -49,10 +49,12 @@ def try_on(transcript: Transcript, edit: edits.Edit, *, by: str) -> None:
     Raises:
         EditRefused: It does not; as `apply` says.
     """
-    apply(transcript.next_request(), edit, by=by)
     if isinstance(edit, edits.EditResult):
-        # What answers a call that was cut off is made at send: it is no result yet.
+        # Not of the next request: what answers a call that was cut off is made at
+        # send, and is no result yet.
         with_result_edited(transcript.messages, edit, transcript.sent)
+    else:
+        apply(transcript.next_request(), edit, by=by)
 
 
 @singledispatch
@@ -64,7 +66,7 @@ def _apply(edit: Any, request: Request, by: str) -> Request:  # noqa: ARG001
 @_apply.register(edits.SetSystem | edits.SetTools | edits.SetParams)
 def _(edit: SettingsEdit, request: Request, by: str) -> Request:  # noqa: ARG001
     if isinstance(edit, edits.SetParams):
-        for name in ("model", "max_tokens"):
+        for name in NAMED_SETTINGS:
             if name in edit.params and edit.params[name] is None:
                 raise EditRefused.cannot_be_off(name)
     settings = settings_after(request.settings, edit)
@@ -136,17 +138,14 @@ def settings_after(settings: Settings, edit: SettingsEdit) -> Settings:
         case edits.SetTools():
             changes = {"tools": edit.tools}
         case edits.SetParams():
-            changes = {k: edit.params[k] for k in _FIELDS if k in edit.params}
-            others = {k: v for k, v in edit.params.items() if k not in _FIELDS}
+            changes = {k: edit.params[k] for k in NAMED_SETTINGS if k in edit.params}
+            others = {k: v for k, v in edit.params.items() if k not in NAMED_SETTINGS}
             params = {**settings.params, **others}
             changes["params"] = {
                 k: v for k, v in params.items() if others.get(k, v) is not None
             }
     # Through validation, since what is set came from outside.
     return Settings(**{**dict(settings), **changes})
-
-
-_FIELDS = ("model", "max_tokens")
 
 
 def with_messages_set(

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from nbrunner.core.note import Note
 
 
+NAMED_SETTINGS = ("model", "max_tokens")
+"""The parameters that are settings of their own, and that every request needs."""
+
+
 class Settings(Value):
     """What every request of a run carries besides the conversation."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.edits import SetParams, SetSystem, SetTools
+from nbrunner.core.request import NAMED_SETTINGS
 from nbrunner.errors import UnknownName, UsageError
 from nbrunner.run import Run
 
@@ -85,7 +86,7 @@ def _check_options(option: str, line: Line) -> None:
 
 
 def _edits(changed: Mapping[str, Any]) -> list[Edit]:
-    params = {k: changed[k] for k in ("model", "max_tokens") if k in changed}
+    params = {k: changed[k] for k in NAMED_SETTINGS if k in changed}
     params |= changed.get("params", {})
     edits: list[Edit] = [SetParams(params)] if params else []
     if "system" in changed:

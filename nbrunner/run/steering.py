@@ -24,6 +24,7 @@ from nbrunner.core.commands import (
 from nbrunner.core.edits import ChangeTools, Edit, SetParams, SetTools
 from nbrunner.core.events import CommandRefused
 from nbrunner.core.redact import redact
+from nbrunner.core.request import NAMED_SETTINGS
 from nbrunner.errors import UsageError
 from nbrunner.loop._sdk import checked_parameters, plain
 from nbrunner.loop.controls import why_not_again
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _ids = itertools.count(1)
+_EDITS = get_args(get_args(Edit)[0])
 
 
 class Steering(Running):
@@ -181,8 +183,8 @@ class Steering(Running):
 
     def _checked(self, edit: Edit) -> Edit:
         """The edit, if it can be made; tool objects in it are kept: they run."""
-        if not isinstance(edit, get_args(get_args(Edit)[0])):
-            names = ", ".join(kind.__name__ for kind in get_args(get_args(Edit)[0]))
+        if not isinstance(edit, _EDITS):
+            names = ", ".join(kind.__name__ for kind in _EDITS)
             raise UsageError(
                 f"{redact(repr(edit)):.200} is not an edit. Give one of {names}: "
                 'SetSystem("..."), say.'
@@ -203,7 +205,7 @@ class Steering(Running):
             added = self._tools.learn_added(edit.added)
             return ChangeTools(added=added, removed=edit.removed)
         if isinstance(edit, SetParams):
-            own = {k: v for k, v in edit.params.items() if k in ("model", "max_tokens")}
+            own = {k: v for k, v in edit.params.items() if k in NAMED_SETTINGS}
             others = {k: v for k, v in edit.params.items() if k not in own}
             return SetParams({**own, **plain(checked_parameters(others))})
         return edit

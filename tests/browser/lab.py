@@ -28,6 +28,8 @@ import nbformat
 from playwright.sync_api import TimeoutError as PageTimeoutError
 from playwright.sync_api import sync_playwright
 
+from tests.browser.kernels import keep_awake
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
@@ -110,6 +112,7 @@ class Lab:
         notebook = Notebook(self._context.new_page(), self.root / name)
         notebook.page.goto(self._url + PAGES[app].format(name))
         notebook.wait_connected()
+        keep_awake(notebook)
         return notebook
 
     def _setting(self, name: str) -> Path:
@@ -254,6 +257,7 @@ class Notebook:
         self.page.reload()
         there = "window.harness?.panel()?.content.widgets.length"
         self.wait_until(there, "the notebook", 60)
+        keep_awake(self)
 
     def set_theme(self, theme: str) -> None:
         """Change the theme to one of `THEMES`; it holds for this page."""
@@ -307,6 +311,11 @@ class Notebook:
             raise TimeoutError(message) from None
 
     # -- read
+
+    @property
+    def kernel(self) -> str:
+        """The name of the kernelspec that the notebook asks for."""
+        return str(self.saved().metadata.kernelspec.name)
 
     def cell(self, index: int) -> Locator:
         """Point at one cell in the page."""

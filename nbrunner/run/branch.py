@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nbrunner.core.usage import Usage
     from nbrunner.loop.approval import Approver
     from nbrunner.panel import Panel
+    from nbrunner.run.run import Run
 
 
 class Branch:
@@ -98,6 +99,8 @@ class Branch:
     def _set_out(self, transcript: Transcript) -> None:
         """Begin from there, with nothing at work yet."""
         self.panels: weakref.WeakSet[Panel] = weakref.WeakSet()
+        self.parent: Run | None = None
+        self.branches: list[Run] = []
         self._ledger = Ledger(transcript)
         self._ledger.subscribe(self._log)
         self._inbox = Inbox()

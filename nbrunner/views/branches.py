@@ -247,10 +247,9 @@ def fork_fragment(iteration: Iteration, look: Look) -> Html | None:
         data_intent="fork",
         data_at=str(iteration.index),
         aria_label=f"Fork here, from iteration {number} on",
-        title="a branch that asks this anew, once you have changed what you like",
+        title=f"in Python: {look.name}.fork(at={iteration.index})",
     )
-    line = h("code", f"{look.name}.fork(at={iteration.index})", class_="nbr-py")
-    return h("div", spaced(button, line), class_="nbr-foot nbr-fork")
+    return h("div", button, class_="nbr-foot nbr-fork")
 
 
 def _from_words(transcript: Transcript) -> str:

@@ -50,9 +50,13 @@ def parting_lines(found: Comparison) -> list[str]:
 def _differences(found: Comparison) -> Iterator[tuple[str, Changed]]:
     for changed in found.settings:
         yield changed.where, changed
-    if found.parts_at is not None:
+    if (parts := found.parts_at) is not None:
         same = words.count(found.shared, "message")
-        yield f"{found.parts_at.where} (the same before: {same})", found.parts_at
+        blocks = {s: words.without_ids(getattr(parts, s)) for s in ("before", "after")}
+        yield (
+            f"{parts.where} (the same before: {same})",
+            parts.model_copy(update=blocks),
+        )
     if found.replies is not None:
         yield "what Claude said last", found.replies
 

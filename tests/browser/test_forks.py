@@ -15,7 +15,7 @@ App = Literal["lab", "notebook"]
 REPLIES = """
     [say("Let me look."), use("get_temperature", city="Paris")],
     say("It is 20 degrees in Paris."), say("It is 68 °F in Paris."),
-    say("Bring a coat."),
+    use("get_temperature", city="Paris"), say("Bring a coat."),
 """
 BRANCH = "weather.branches[0]"
 
@@ -86,10 +86,12 @@ def test_a_fork_made_in_a_held_cell_outlives_it_and_takes_a_follow_up(
     lab: Lab, app: App
 ) -> None:
     after = "print('after', weather.stopped_by)"
-    steered = Steered(lab, f"held-fork-{app}", REPLIES, after, options="--hold")
+    options = "--hold --approve ask"
+    steered = Steered(lab, f"held-fork-{app}", REPLIES, after, options=options)
     with lab.open(steered.name, app) as notebook:
         panel = Panel(notebook)
         notebook.run_all()
+        panel.press("Approve: get_temperature")
         panel.wait_status("done, held open for you")
         fork_at(panel, 2)
         panel.press("Go on")
@@ -105,6 +107,7 @@ def test_a_fork_made_in_a_held_cell_outlives_it_and_takes_a_follow_up(
         panel.wait_text("fork of weather, from iteration 2 on")
         panel.box().fill("What should I wear?")
         panel.press("Send")
+        panel.press("Approve: get_temperature")
         panel.wait_text("Bring a coat.")
         panel.wait_status("done, held open for you")
         panel.press("Finish")
@@ -115,6 +118,7 @@ def test_a_fork_made_in_a_held_cell_outlives_it_and_takes_a_follow_up(
         text = "".join(fork["data"]["text/plain"])
         assert "Bring a coat." in text
         assert text.startswith(f"tool run {BRANCH}: done · fork of weather")
-        said = f"fork {BRANCH}, from iteration 2 on · done · 3 iterations"
+        said = f"fork {BRANCH}, from iteration 2 on · done · 4 iterations"
         assert said in "".join(page["data"]["text/plain"])
-        assert len(requests(notebook)) == 4
+        assert len(requests(notebook)) == 5
+        assert notebook.evaluate("print(ran)") == "['Paris', 'Paris']\n"

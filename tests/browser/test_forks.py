@@ -122,3 +122,33 @@ def test_a_fork_made_in_a_held_cell_outlives_it_and_takes_a_follow_up(
         assert said in "".join(page["data"]["text/plain"])
         assert len(requests(notebook)) == 5
         assert notebook.evaluate("print(ran)") == "['Paris', 'Paris']\n"
+
+
+@pytest.mark.parametrize("app", ["lab", "notebook"])
+def test_a_detached_run_is_forked_inside_a_tool_and_both_branches_end(
+    lab: Lab, app: App
+) -> None:
+    replies = 'use("get_weather", location="Paris"), say("Fine."), say("Sunny.")'
+    steered = Steered(lab, f"detached-fork-{app}", replies, options="--detach")
+    with lab.open(steered.name, app) as notebook:
+        panel = Panel(notebook)
+        notebook.run_all()
+        panel.wait_text("asking about Paris")
+        fork_at(panel, 1)
+        panel.wait_status("paused before request 1")
+        steered.opens_the_gate()
+        said = notebook.cell(1).locator(".nbr-static .nbr-say")
+        said.get_by_text("Fine.").wait_for()
+        panel.wait_text("fork of weather, from iteration 1 on")
+        panel.press("Go on")
+        said.get_by_text("Sunny.").wait_for()
+        panel.root.wait_for(state="detached")
+        first, second, third = requests(notebook)
+        assert first == third
+        assert len(second["messages"]) == 3
+        texts = ["".join(it["data"]["text/plain"]) for it in notebook.outputs(1)]
+        assert [text.split(" · ")[0] for text in texts] == [
+            "tool run weather: done",
+            f"tool run {BRANCH}: done",
+        ]
+        assert notebook.evaluate("print(ran)") == "['Paris']\n"

@@ -190,8 +190,9 @@ class Panel(anywidget.AnyWidget):
     # -- following the run, while anyone looks at it or it is at work
 
     def _begin_following(self) -> None:
-        if not self._refresher.is_closed:
-            self._following.begin()
+        self._following.begin()
+        if self._refresher.is_closed:
+            self._following.end()
 
     def _rest(self) -> None:
         """Stop following a run that is over, where nobody looks at it any longer."""

@@ -103,10 +103,15 @@ class Following:
                 self._follow(self.run, self._note)
                 self._follow_beside()
 
-    def end(self) -> None:
-        """Follow nothing any longer."""
+    def end(self, *, if_true: Callable[[], bool] = lambda: True) -> None:
+        """Follow nothing any longer.
+
+        Args:
+            if_true: Asked while nobody can begin: whether to end it after all.
+        """
         with self._lock:
-            self._leave()
+            if if_true():
+                self._leave()
 
     def turn_to(self, run: Branching) -> None:
         """Follow another run, and those beside that one."""

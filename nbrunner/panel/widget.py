@@ -196,8 +196,9 @@ class Panel(anywidget.AnyWidget):
 
     def _rest(self) -> None:
         """Stop following a run that is over, where nobody looks at it any longer."""
-        if self._pages.have_left and not self._is_at_work():
-            self._following.end()
+        self._following.end(
+            if_true=lambda: self._pages.have_left and not self._is_at_work()
+        )
 
     def _stir(self) -> None:
         """Something is new in a run beside the one that is shown."""

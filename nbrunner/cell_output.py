@@ -6,6 +6,7 @@ Used by `%%toolrun`, and by the roads of `Run` that block the cell they are call
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import threading
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,6 +31,9 @@ class Run(Protocol):
 
     panels: WeakSet[Panel]
 
+    @property
+    def is_running(self) -> bool: ...  # noqa: D102
+    def when_finished(self, then: Callable[[], object]) -> None: ...  # noqa: D102
     def to_html(self) -> str: ...  # noqa: D102
     def to_text(self) -> str: ...  # noqa: D102
 
@@ -109,11 +113,39 @@ def opened(run: Run, *, blocks: bool = False) -> Callable[[], None]:
     run.panels.add(panel)
     handle: DisplayHandle = _display(panel, display_id=True)
 
-    def close() -> None:
-        panel.retire()
+    def leave_page() -> None:
         handle.update(StaticPage(run))  # type: ignore[no-untyped-call]
 
+    def close() -> None:
+        panel.retire()
+        leave_page()
+        for fork in panel.forked:
+            _leave_below(fork, then=leave_page)
+
     return close
+
+
+def _leave_below(fork: Run, *, then: Callable[[], object]) -> None:
+    """Show below a run's page what a person forked in its panel, which is gone now.
+
+    One that is not over keeps a live panel until it is.
+
+    Args:
+        fork: What was forked.
+        then: Makes the run's page anew, which says how its forks ended.
+    """
+    if not fork.is_running:
+        _display(StaticPage(fork))
+        return
+    close = opened(fork)
+
+    def end() -> None:
+        close()
+        then()
+
+    # Clicks end a run too: what is sent then goes to this cell all the same.
+    context = contextvars.copy_context()
+    fork.when_finished(lambda: context.run(end))
 
 
 def _display(thing: object, **options: Any) -> Any:

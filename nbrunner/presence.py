@@ -71,7 +71,15 @@ def is_captured(shell: Any) -> bool:
 def is_headless() -> bool:
     """Whether this is a kernel with nobody at it: waiting for a person would hang."""
     shell = current_shell()
-    return hasattr(shell, "kernel") and not someone_is_there(shell)
+    if not hasattr(shell, "kernel"):
+        return False
+    return not (someone_is_there(shell) or _is_click(shell))
+
+
+def _is_click(shell: Any) -> bool:
+    """Whether the kernel does what a widget's view asked for, and no cell."""
+    request = shell.kernel.get_parent("shell") or {}
+    return bool(request.get("header", {}).get("msg_type") == "comm_msg")
 
 
 def main_loop() -> asyncio.AbstractEventLoop | None:

@@ -18,6 +18,13 @@ from nbrunner.core import events
 from nbrunner.panel.intents import IntentRefused
 from nbrunner.panel.parts import holder_of
 from nbrunner.panel.touched import Standing, Touched, touched_by
+from nbrunner.views.branches import (
+    BRANCHES_KEY,
+    ORIGIN_KEY,
+    branches_fragment,
+    origin_fragment,
+    relatives_of,
+)
 from nbrunner.views.call import call_fragment, call_key
 from nbrunner.views.iteration import (
     iteration_fragment,
@@ -38,9 +45,10 @@ from nbrunner.views.reply import stream_key, streamed_text
 from nbrunner.views.words import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from nbrunner.core.transcript import Transcript
+    from nbrunner.views.branches import Related, Relatives
 
 Send: TypeAlias = Callable[[dict[str, Any]], None]
 Change: TypeAlias = dict[str, str]
@@ -55,6 +63,10 @@ class Followed(Protocol):
 
     @property
     def transcript(self) -> Transcript: ...  # noqa: D102
+    @property
+    def parent(self) -> Related | None: ...  # noqa: D102
+    @property
+    def branches(self) -> Sequence[Related]: ...  # noqa: D102
 
 
 class Feed:
@@ -70,6 +82,7 @@ class Feed:
         self.home: str | None = None
         self._run, self._send, self._blocks = run, send, blocks
         self._look = Look(name=run.name, live=True)
+        self._compared: frozenset[str] = frozenset()
         self._lock = threading.RLock()
         self._noted: deque[events.Event] = deque()
         self._sequence = 0
@@ -103,6 +116,7 @@ class Feed:
                 name=self._look.name,
                 whole=self._look.whole,
                 blocks=self._blocks,
+                relatives=self._relatives(),
             )
             message = {"op": "snapshot", "html": str(content), "answers": answers}
             self._tell(message if self.home is None else {**message, "home": self.home})
@@ -135,6 +149,26 @@ class Feed:
             self._look = look
             self._tell({"op": "patch", "changes": [change]})
 
+    def turn_to(self, run: Followed, follow: Callable[[], object]) -> None:
+        """Show another run from now on.
+
+        Args:
+            run: The run to show.
+            follow: Called while nothing is told: from then on its events are noted,
+                and those of the run before are not.
+        """
+        with self._lock:
+            self._run, self._compared = run, frozenset()
+            self._look = Look(name=run.name, live=True)
+            follow()
+            self.snapshot()
+
+    def compare(self, key: str) -> None:
+        """Show in all views what differs from a run beside this one, or hide it."""
+        with self._lock:
+            self._compared ^= {key}
+            self.changed.set()
+
     def refuse(self, reason: str) -> None:
         """Tell the views why a click was not obeyed."""
         with self._lock:
@@ -162,13 +196,18 @@ class Feed:
 
     def _framing(self, transcript: Transcript) -> dict[str, str]:
         """The fragments around the iterations: small, and touched by most events."""
-        look = self._look
+        look, relatives = self._look, self._relatives()
         return {
             "bar": str(bar_fragment(transcript, look)),
             "waiting": str(waiting_fragment(transcript, look)),
             "send": str(send_fragment(transcript, look)),
             NEXT_KEY: str(next_fragment(transcript, look)),
+            ORIGIN_KEY: str(origin_fragment(transcript, relatives, look)),
+            BRANCHES_KEY: str(branches_fragment(transcript, relatives, look)),
         }
+
+    def _relatives(self) -> Relatives:
+        return relatives_of(self._run, self._compared)
 
     def _changed_frame(self, transcript: Transcript) -> Iterator[Change]:
         known, self._frame = self._frame, self._framing(transcript)

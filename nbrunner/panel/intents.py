@@ -78,6 +78,20 @@ class Decide(Value):
     fields: dict[FieldName, FieldText] = Field(default={}, max_length=50)
 
 
+class ForkHere(Value):
+    """Another branch, from an iteration on: a run of its own, asked of the panel."""
+
+    intent: Literal["fork"]
+    at: int = Field(ge=0, le=1_000_000)
+
+
+class SeeBranch(Value):
+    """A run beside the shown one that is to be shown, or compared with it."""
+
+    intent: Literal["open", "compare"]
+    branch: str = Field(pattern=r"^(parent|\d{1,6})$")
+
+
 class ShowAll(Value):
     """A long text that is to be shown whole: asked of the panel, not of the run."""
 
@@ -86,7 +100,15 @@ class ShowAll(Value):
 
 
 Intent: TypeAlias = Annotated[
-    Control | AskAgain | Send | WithdrawNote | ToggleCacheMark | Decide | ShowAll,
+    Control
+    | AskAgain
+    | Send
+    | WithdrawNote
+    | ToggleCacheMark
+    | Decide
+    | ForkHere
+    | SeeBranch
+    | ShowAll,
     Field(discriminator="intent"),
 ]
 

@@ -6,7 +6,8 @@
  *               {op: "patch", seq, changes: [{key, html, into?} | {key, text}]}
  *               {op: "refused", seq, reason}
  * Messages out: {op: "hello", page}, {op: "bye", page}, or an intent: {intent,
- *               attempt?, call?, digest?, fields?, place?, ttl?, note?, part?, text?}
+ *               at?, attempt?, branch?, call?, digest?, fields?, place?, ttl?, note?,
+ *               part?, text?}
  *
  * @typedef {{key: string, html?: string, into?: string, text?: string}} Change
  * @typedef {{op: string, seq: number, html?: string, answers?: boolean,
@@ -293,8 +294,11 @@ class View {
   /** @param {HTMLButtonElement} button */
   act(button) {
     const { intent, attempt, call, digest, place, note, part, ttl } = button.dataset;
+    const { at, branch } = button.dataset;
     /** @type {Record<string, any>} */
     const message = { intent };
+    if (at) message.at = Number(at);
+    if (branch) message.branch = branch;
     if (attempt) message.attempt = attempt;
     if (call) message.call = call;
     if (digest) message.digest = digest;

@@ -15,16 +15,24 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 
 from nbrunner.errors import NbrunnerError
+from nbrunner.panel.branches import Branching, Following, beside, forked
 from nbrunner.panel.feed import Feed
-from nbrunner.panel.intents import IntentRefused, ShowAll, Steered, obey, read_intent
+from nbrunner.panel.intents import (
+    ForkHere,
+    Intent,
+    IntentRefused,
+    SeeBranch,
+    ShowAll,
+    obey,
+    read_intent,
+)
 from nbrunner.panel.pages import Greeting, Pages, read_greeting
 from nbrunner.panel.refresh import Refresher
+from nbrunner.views.branches import relatives_of
 from nbrunner.views.page import stylesheet
 from nbrunner.views.text import as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from nbrunner.core.events import Event
     from nbrunner.core.transcript import Transcript
 
@@ -39,6 +47,9 @@ class Panel(anywidget.AnyWidget):
         run: The run to show.
         stands_in: Whether the run's cell puts a static page in its place later.
         blocks: Whether the cell blocks the kernel meanwhile.
+
+    Attributes:
+        forked: The runs that were forked by clicks in it, oldest first.
     """
 
     _esm = Path(__file__).with_name("panel.js")
@@ -48,14 +59,12 @@ class Panel(anywidget.AnyWidget):
         self, run: Any, *, stands_in: bool = False, blocks: bool = False
     ) -> None:
         super().__init__()
-        self._run: Steered = run
+        self.forked: list[Any] = []
         self._hello = threading.Event()
-        self._subscribe: Callable[[Any], Callable[[], None]] = run.subscribe
         self._feed = Feed(run, self._tell, blocks=blocks)
         self._pages = Pages()
         self._stands_in, self._is_retired, self._is_displayed = stands_in, False, False
-        self._following = threading.Lock()
-        self._unsubscribe: Callable[[], None] | None = None
+        self._following = Following(run, self._note, self._stir)
         self._refresher = Refresher(
             changed=self._feed.changed,
             flush=self._flush,
@@ -64,7 +73,7 @@ class Panel(anywidget.AnyWidget):
             is_at_work=self._is_at_work,
             rested=self._rest,
         )
-        self._follow()
+        self._following.begin()
         self.on_msg(self._hear)
         self._refresher.start()
 
@@ -85,8 +94,7 @@ class Panel(anywidget.AnyWidget):
     def close(self) -> None:
         """Stop following the run and take the views away."""
         if self._refresher.close():
-            with self._following:
-                self._unfollow()
+            self._following.end()
             self._refresher.flush()
         super().close()
 
@@ -118,20 +126,44 @@ class Panel(anywidget.AnyWidget):
             # A click in the cell that waited for its end: nobody sees what it did.
             return
         try:
-            intent = read_intent(message)
-            if isinstance(intent, ShowAll):
-                self._feed.show_all(intent.part)
-            else:
-                obey(intent, self._run)
+            self._obey(read_intent(message))
         except (IntentRefused, NbrunnerError) as refusal:
             self._feed.refuse(str(refusal))
+
+    def _obey(self, intent: Intent) -> None:
+        """What is asked of the panel is done here; the rest is asked of the run."""
+        match intent:
+            case ShowAll():
+                self._feed.show_all(intent.part)
+            case ForkHere():
+                fork = forked(self._run, intent.at)
+                self.forked.append(fork)
+                self._turn_to(fork)
+            case SeeBranch(intent="open"):
+                self._turn_to(beside(self._run, intent.branch))
+            case SeeBranch():
+                beside(self._run, intent.branch)
+                self._feed.compare(intent.branch)
+                self._refresher.wake()
+            case _:
+                obey(intent, self._run)
+
+    @property
+    def _run(self) -> Branching:
+        return self._following.run
+
+    def _turn_to(self, run: Branching) -> None:
+        """Show another run in the place of this one."""
+        self._run.panels.discard(self)
+        self._feed.turn_to(run, lambda: self._following.turn_to(run))
+        run.panels.add(self)
 
     def _greet(self, greeting: Greeting) -> None:
         self._pages.take(greeting)
         if greeting.op == "bye":
             self._rest()
             return
-        self._follow()
+        self._begin_following()
         if self._stands_in:
             self._feed.home = self._pages.home
         self._hello.set()
@@ -144,6 +176,7 @@ class Panel(anywidget.AnyWidget):
         A view repeats its own until it has an answer, and of a long run that takes a
         moment to make: those that come meanwhile have this one for theirs.
         """
+        self._following.catch_up()
         self._feed.flush()
         if self._hello.is_set():
             self._feed.snapshot(answers=True)
@@ -156,21 +189,21 @@ class Panel(anywidget.AnyWidget):
 
     # -- following the run, while anyone looks at it or it is at work
 
-    def _follow(self) -> None:
-        with self._following:
-            if self._unsubscribe is None and not self._refresher.is_closed:
-                self._unsubscribe = self._subscribe(self._note)
-
-    def _unfollow(self) -> None:
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
+    def _begin_following(self) -> None:
+        self._following.begin()
+        if self._refresher.is_closed:
+            self._following.end()
 
     def _rest(self) -> None:
         """Stop following a run that is over, where nobody looks at it any longer."""
-        with self._following:
-            if self._pages.have_left and not self._is_at_work():
-                self._unfollow()
+        self._following.end(
+            if_true=lambda: self._pages.have_left and not self._is_at_work()
+        )
+
+    def _stir(self) -> None:
+        """Something is new in a run beside the one that is shown."""
+        self._feed.changed.set()
+        self._refresher.wake()
 
     def _note(self, event: Event, transcript: Transcript) -> None:
         self._feed.note(event, transcript)
@@ -183,5 +216,6 @@ class Panel(anywidget.AnyWidget):
         self._is_displayed = True
         bundle = super()._repr_mimebundle_(**kwargs)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        text = as_text(self._run.transcript, name=self._run.name)
+        run = self._run
+        text = as_text(run.transcript, name=run.name, relatives=relatives_of(run))
         return {**(data or {}), "text/plain": text}, metadata

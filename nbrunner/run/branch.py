@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nbrunner.core.usage import Usage
     from nbrunner.loop.approval import Approver
     from nbrunner.panel import Panel
+    from nbrunner.run.run import Run
 
 
 class Branch:
@@ -98,6 +99,8 @@ class Branch:
     def _set_out(self, transcript: Transcript) -> None:
         """Begin from there, with nothing at work yet."""
         self.panels: weakref.WeakSet[Panel] = weakref.WeakSet()
+        self.parent: Run | None = None
+        self.branches: list[Run] = []
         self._ledger = Ledger(transcript)
         self._ledger.subscribe(self._log)
         self._inbox = Inbox()
@@ -125,8 +128,11 @@ class Branch:
 
     @property
     def has_name(self) -> bool:
-        """Whether it was given a name, or a variable of the notebook holds it."""
-        return self._name is not None or variable_of(self) is not None
+        """Whether it was given a name, or the notebook holds it or what it is of."""
+        if self._name is not None or variable_of(self) is not None:
+            return True
+        # A fork goes by the line that reaches it from the run it was made of.
+        return self.parent is not None and self.parent.has_name
 
     def _log(self, event: Event, transcript: Transcript) -> None:
         log_event(self._name or self._called, event, transcript)

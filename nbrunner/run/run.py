@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nbrunner.core.edits import Edit
-    from nbrunner.core.transcript import Transcript
 
 
 class Run(Debugging):
@@ -76,12 +75,9 @@ class Run(Debugging):
 
     Attributes:
         panels: The live panels that were made of this run and are still held.
+        parent: The run that this one was forked from; None for one of its own.
         branches: The runs that were forked from this one, oldest first.
     """
-
-    def _set_out(self, transcript: Transcript) -> None:
-        super()._set_out(transcript)
-        self.branches: list[Run] = []
 
     # -- branches --------------------------------------------------------------
 
@@ -113,6 +109,7 @@ class Run(Debugging):
             fork._called = f"{self.name}.branches[{len(self.branches)}]"  # noqa: SLF001 - its own class
             fork._tools = self._tools.copy()  # noqa: SLF001 - its own class
             fork._set_out(transcript)  # noqa: SLF001 - its own class
+            fork.parent = self
             if client is not None:
                 fork._client = client_of(client)  # noqa: SLF001 - its own class
             for edit in edits:

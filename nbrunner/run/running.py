@@ -59,6 +59,16 @@ class Running(Showing):
             self._worker.start()
         return self
 
+    def when_finished(self, then: Callable[[], object]) -> None:
+        """Call `then` at the run's next end, in the thread that ends it.
+
+        It is called at once where the run is not at work.
+        """
+        if self._worker is None:
+            then()
+        else:
+            self._worker.when_finished(then)
+
     def wait(self, timeout_s: float | None = None) -> Transcript:
         """Block until the run ends; starts it if nobody did.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbrunner.errors import UsageError
 from nbrunner.run.branch import Branch
+from nbrunner.views.branches import relatives_of
 from nbrunner.views.code import as_code
 from nbrunner.views.inspected import Inspected
 from nbrunner.views.page import static_page
@@ -47,11 +48,12 @@ class Showing(Branch):
 
     def to_html(self) -> str:
         """The transcript as static HTML, redacted: no script, no widget."""
-        return static_page(self.transcript, name=self.name)
+        beside = relatives_of(self)
+        return static_page(self.transcript, name=self.name, relatives=beside)
 
     def to_text(self) -> str:
         """The transcript as plain text, redacted."""
-        return as_text(self.transcript, name=self.name)
+        return as_text(self.transcript, name=self.name, relatives=relatives_of(self))
 
     def to_code(self) -> str:
         """The run as plain code for the SDK, redacted: no line of it needs nbrunner.

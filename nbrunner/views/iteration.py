@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nbrunner.core.blocks import content_of
 from nbrunner.core.caching import MAX_MARKS
 from nbrunner.views import words
+from nbrunner.views.branches import fork_fragment
 from nbrunner.views.content import content_block, is_text
 from nbrunner.views.context import applied_edit_fragments, context_bar
 from nbrunner.views.html import Child, Html, h, spaced
@@ -49,6 +50,7 @@ def iteration_fragment(transcript: Transcript, index: int, look: Look) -> Html:
             applied_edit_fragments(iteration),
             list(reply_fragments(transcript, iteration, look)),
             [h("div", text, class_="nbr-remark") for text in iteration.remarks],
+            fork_fragment(iteration, look),
             class_="nbr-body",
         ),
         class_="nbr-it",

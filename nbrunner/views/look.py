@@ -58,6 +58,24 @@ def chip(text: str, tone: str = "") -> Html:
     return h("span", text, class_=f"nbr-chip nbr-{tone}" if tone else "nbr-chip")
 
 
+_TONES = {
+    "ready": "",
+    "running": "run",
+    "asking": "warn",
+    "paused": "warn",
+    "failed": "err",
+}
+
+
+def state_tone(transcript: Transcript) -> str:
+    """The colour of where a run stands, as a chip's tone."""
+    tone = _TONES.get(transcript.status)
+    if tone is None:
+        good = transcript.stopped_by in ("end_turn", "stop_sequence")
+        tone = "ok" if good else "err" if transcript.stopped_by == "error" else "warn"
+    return tone
+
+
 def clock() -> Html:
     """A place where the front end counts the seconds since it first saw it."""
     return h(

@@ -14,6 +14,12 @@ from typing import TYPE_CHECKING
 from nbrunner.core.commands import Decision
 from nbrunner.core.edits import ToggleCache
 from nbrunner.views import words
+from nbrunner.views.branches import (
+    ALONE,
+    Relatives,
+    branches_fragment,
+    origin_fragment,
+)
 from nbrunner.views.context import scale_of
 from nbrunner.views.html import Child, Html, h, join, spaced
 from nbrunner.views.iteration import (
@@ -21,7 +27,7 @@ from nbrunner.views.iteration import (
     note_fragment,
     opening_fragment,
 )
-from nbrunner.views.look import Look, chip
+from nbrunner.views.look import Look, chip, state_tone
 from nbrunner.views.marks import says_itself
 from nbrunner.views.next_request import next_fragment
 from nbrunner.views.notices import notices_fragment
@@ -35,15 +41,19 @@ NO_FORMULAS = "mathjax_ignore tex2jax_ignore"
 """The classes by which MathJax leaves `$5` and `\\(x\\)` alone."""
 
 
-def static_page(transcript: Transcript, *, name: str) -> str:
+def static_page(
+    transcript: Transcript, *, name: str, relatives: Relatives = ALONE
+) -> str:
     """The transcript as a static HTML fragment for a notebook's output.
 
     Args:
         transcript: What to show.
         name: What the run is called.
+        relatives: The runs beside it.
     """
     look = Look(name=name, live=False, scale=scale_of(transcript))
-    return str(join([Html(f"<style>{stylesheet()}</style>"), _root(transcript, look)]))
+    root = _root(transcript, look, relatives)
+    return str(join([Html(f"<style>{stylesheet()}</style>"), root]))
 
 
 def panel_content(
@@ -52,6 +62,7 @@ def panel_content(
     name: str,
     whole: frozenset[str] = frozenset(),
     blocks: bool = False,
+    relatives: Relatives = ALONE,
 ) -> Html:
     """The content of the live panel.
 
@@ -60,6 +71,7 @@ def panel_content(
         name: What the run is called.
         whole: The parts that a person asked to see whole.
         blocks: Whether the panel's cell blocks the kernel while it runs.
+        relatives: The runs beside it.
     """
     look = Look(
         name=name,
@@ -68,7 +80,7 @@ def panel_content(
         marks=words.marks_words(transcript),
         scale=scale_of(transcript),
     )
-    return _root(transcript, look, notices_fragment(name, blocks=blocks))
+    return _root(transcript, look, relatives, notices_fragment(name, blocks=blocks))
 
 
 @cache
@@ -77,12 +89,15 @@ def stylesheet() -> str:
     return resources.files("nbrunner.views").joinpath("style.css").read_text("utf-8")
 
 
-def _root(transcript: Transcript, look: Look, notices: Child = None) -> Html:
+def _root(
+    transcript: Transcript, look: Look, relatives: Relatives, notices: Child = None
+) -> Html:
     waiting, send = waiting_fragment(transcript, look), send_fragment(transcript, look)
     return h(
         "section",
         bar_fragment(transcript, look),
         notices,
+        origin_fragment(transcript, relatives, look),
         opening_fragment(transcript, look),
         h(
             "div",
@@ -92,6 +107,7 @@ def _root(transcript: Transcript, look: Look, notices: Child = None) -> Html:
             ],
             data_key="iterations" if look.live else None,
         ),
+        branches_fragment(transcript, relatives, look),
         next_fragment(transcript, look) if look.live else None,
         waiting if look.live or transcript.waiting else None,
         send if look.live else None,
@@ -128,20 +144,8 @@ def _ungated(transcript: Transcript) -> Html | None:
     return h("span", said, class_="nbr-ungated") if said else None
 
 
-_TONES = {
-    "ready": "",
-    "running": "run",
-    "asking": "warn",
-    "paused": "warn",
-    "failed": "err",
-}
-
-
 def _status(transcript: Transcript, look: Look) -> Html:
-    tone = _TONES.get(transcript.status)
-    if tone is None:
-        good = transcript.stopped_by in ("end_turn", "stop_sequence")
-        tone = "ok" if good else "err" if transcript.stopped_by == "error" else "warn"
+    tone = state_tone(transcript)
     return h(
         "span",
         h("span", class_="nbr-dot") if transcript.status == "running" else None,

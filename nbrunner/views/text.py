@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING
 
 from nbrunner.core.blocks import Block, content_of
 from nbrunner.views import words
+from nbrunner.views.branches import (
+    ALONE,
+    Relatives,
+    branch_lines,
+    origin_lines,
+    origin_words,
+)
 from nbrunner.views.citations import cited_words
 from nbrunner.views.context import applied_edit_words
 from nbrunner.views.displays import display_words
@@ -28,21 +35,24 @@ if TYPE_CHECKING:
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
 
 
-def as_text(transcript: Transcript, *, name: str) -> str:
+def as_text(transcript: Transcript, *, name: str, relatives: Relatives = ALONE) -> str:
     """The whole transcript as text, redacted.
 
     Args:
         transcript: What to show.
         name: What the run is called.
+        relatives: The runs beside it.
     """
     facts = [
         f"tool run {name}: {words.state(transcript)}",
+        origin_words(transcript),
         words.source(transcript),
         transcript.settings.model,
         words.usage_words(transcript.usage),
         ungated_words(transcript),
     ]
     lines = [" · ".join(fact for fact in facts if fact)]
+    lines += origin_lines(transcript, relatives)
     for message in words.first_messages(transcript):
         text = words.result_text(content_of(message))
         lines += [f"{message['role']}: {words.cut_inline(text)}"]
@@ -52,6 +62,8 @@ def as_text(transcript: Transcript, *, name: str) -> str:
         f"(goes out with the next request) you: {words.cut_inline(note.text)}"
         for note in transcript.waiting
     ]
+    beside = list(branch_lines(transcript, relatives))
+    lines += ["", *beside] if beside else []
     return printable("\n".join(lines))
 
 

@@ -36,6 +36,8 @@ class Nbrunner:
     """The panel, following a run whose events have been made before."""
 
     name = "run"
+    parent = None
+    branches = ()
 
     def __init__(self, iterations: int = 0) -> None:
         self.transcript = begun()

@@ -118,6 +118,7 @@ def test_the_keyboard_reaches_every_control_and_leaves_again(lab: Lab) -> None:
             "cache marks of the tool_use, block 4 of reply 1",
             "cache mark on the result of get_forecast",
             "1-hour cache mark on the result of get_forecast",
+            "Fork here, from iteration 1 on",
             "next request · 1 of 4 marks",
             *("Withdraw", "message to Claude", "Send"),
         ]
@@ -185,6 +186,7 @@ def test_a_screen_reader_is_told_each_name_and_one_status(lab: Lab) -> None:
         '- button "cache marks of the tool_use, block 4 of reply 1": Cache mark',
         '- button "cache mark on the result of get_forecast": Cache mark',
         '- button "1-hour cache mark on the result of get_forecast": 1 h',
+        '- button "Fork here, from iteration 1 on": Fork here',
         '- button "Withdraw"',
         '- textbox "message to Claude":',
         '- button "Send"',

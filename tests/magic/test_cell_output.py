@@ -10,6 +10,7 @@ import pytest
 from IPython.core.displaypub import DisplayPublisher
 
 from nbrunner import Run
+from nbrunner.cell_output import opened
 from nbrunner.replay import say, script, use
 from tests.magic.conftest import get_weather
 from tests.panel.recording_comm import RecordingComm
@@ -136,6 +137,48 @@ def test_where_nobody_is_waiting_shows_nothing(
     shell.kernel.get_parent("shell")["content"]["allow_stdin"] = False
     a_run().wait()
     assert notebook.shown == []
+
+
+def test_what_was_forked_in_a_cell_is_left_below_it_and_its_own_end_is_awaited(
+    notebook: Notebook,
+) -> None:
+    run = a_run(name="weather")
+    close = opened(run)
+    (panel,) = run.panels
+    run.wait(30)
+    for _ in range(2):
+        panel.comm.hear({"intent": "open", "branch": "parent"})
+        panel.comm.hear({"intent": "fork", "at": 1})
+    over, fork = panel.forked
+    over.stop()
+    over.wait(30)
+    close()
+    live, page = LIVE_THEN_PAGE
+    assert notebook.shown == [live, page, (PAGE, False), live]
+    notebook.shown.clear()
+    has_ended = threading.Event()
+    fork.when_finished(has_ended.set)
+    fork.stop()
+    assert has_ended.wait(30)
+    assert notebook.shown == [page, page]
+    assert [it.name for it in run.branches] == [
+        f"weather.branches[{n}]" for n in (0, 1)
+    ]
+
+
+def test_where_a_click_starts_a_run_somebody_is_there(
+    notebook: Notebook,  # noqa: ARG001 - a person
+    shell: InteractiveShell,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    click = {"header": {"msg_type": "comm_msg"}, "content": {"comm_id": "1"}}
+    monkeypatch.setattr(shell.kernel, "get_parent", lambda _: click)
+    run, is_held = a_run(hold=True), threading.Event()
+    run.subscribe(lambda event, _: event.kind == "run_held" and is_held.set())
+    run.start()
+    assert is_held.wait(30)
+    run.stop()
+    run.wait(30)
 
 
 def test_cells_of_side_by_side_threads_do_not_nest(shell: InteractiveShell) -> None:

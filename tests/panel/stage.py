@@ -37,6 +37,8 @@ class Stage:
     """
 
     name = "run"
+    parent = None
+    branches = ()
 
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript

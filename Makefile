@@ -12,7 +12,7 @@ NO_KEYS   := env -u ANTHROPIC_API_KEY -u ANTHROPIC_AUTH_TOKEN
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo lab test fresh lint types walls unit notebooks outputs browser pictures \
-        bench coverage test-lowest constraints clean
+        bench coverage test-lowest test-interop constraints clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -41,7 +41,8 @@ walls: $(INSTALLED)  ## Check who may import whom
 	$(VENV)/bin/lint-imports
 
 unit: $(INSTALLED)  ## Run the tests that need no browser
-	$(COVERAGE) run -m pytest --ignore=tests/browser --junitxml=$(REPORTS)/unit.xml
+	$(COVERAGE) run -m pytest --ignore=tests/browser --ignore=tests/interop \
+	    --junitxml=$(REPORTS)/unit.xml
 
 notebooks: $(INSTALLED)  ## Run the notebooks and compare their saved outputs
 	$(NO_KEYS) $(COVERAGE) run -m pytest --nbval --nbval-current-env \
@@ -75,6 +76,10 @@ coverage: $(INSTALLED)  ## Join and judge what the test runs measured
 
 test-lowest: $(INSTALLED)  ## Run the tests on the lowest and the newest anthropic
 	$(PYTHON) scripts/test_sdk_range.py --reports $(REPORTS)
+
+test-interop: $(INSTALLED)  ## Run against a mock server that others wrote; needs Node.js 20
+	scripts/install_mock_server build/interop
+	NBRUNNER_INTEROP=build/interop $(PYTHON) -m pytest tests/interop
 
 constraints:  ## Pin the newest version of everything, in constraints.txt
 	rm -rf build/fresh && scripts/make_venv build/fresh

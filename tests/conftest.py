@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LOOPBACK = ["127.0.0.1", "::1", "localhost"]
 # The tests that talk to a kernel or a server of their own, by folder.
-LOOPBACK_FOLDERS = {"browser", "kernel"}
+LOOPBACK_FOLDERS = {"browser", "interop", "kernel"}
 # Settings of the person at the keyboard, which no test may see.
 PERSONAL = ("ANTHROPIC_", "IPYTHON", "JUPYTER", "XDG_")
 

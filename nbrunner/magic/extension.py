@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError as ShellUsageError
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
-from traitlets import Int, Unicode
+from traitlets import Bool, Int, Unicode
 
 from nbrunner.core.defaults import DEFAULT_MAX_TOKENS, DEFAULT_MODEL
 from nbrunner.core.redact import redact
 from nbrunner.errors import NbrunnerError, UsageError
 from nbrunner.magic.cell import awaited, blocking, detached
-from nbrunner.magic.line import USAGE, HelpAsked, Line, help_text, parse_line
+from nbrunner.magic.line import (
+    USAGE,
+    HelpAsked,
+    Line,
+    going_on,
+    help_text,
+    parse_line,
+)
 from nbrunner.presence import someone_is_there
 
 if TYPE_CHECKING:
@@ -44,6 +51,11 @@ class ToolrunMagics(Magics):
     ).tag(config=True)
     max_iterations = Int(
         50, min=1, help="Most replies of a run that sets no limit itself."
+    ).tag(config=True)
+    continues = Bool(
+        default_value=False,
+        help="Whether a cell goes on with the run of its name, or without a name with "
+        "the last run, as in a chat. Otherwise it starts anew; --continue goes on.",
     ).tag(config=True)
 
     def __init__(self, shell: InteractiveShell) -> None:
@@ -133,6 +145,8 @@ class ToolrunMagics(Magics):
                 f"{name}.stop(), wait for it with `await {name}`, or give this run "
                 "another name."
             )
+        if self.continues and isinstance(last, Run):
+            options = going_on(options, name)
         return compose(
             options,
             cell,

@@ -39,6 +39,8 @@ def went_on(
     _check_options(option, line)
     edits = list(_edits(changed))
     client = changed.get("client")
+    if run.is_answered_by(client):
+        client = None
     if line.fork or line.name not in (None, name):
         to = line.name or _free_name(run, variables)
         run = run.fork(at, edits, name=to, client=client)
@@ -82,7 +84,10 @@ def _check_options(option: str, line: Line) -> None:
     for name in _OWN:
         if getattr(line, name):
             said = name.replace("_", "-")
-            raise UsageError(f"--{said} is set where a run starts, not by {option}.")
+            raise UsageError(
+                f"--{said} is set where a run starts, not by {option}: leave it out, "
+                "or start anew with --new."
+            )
 
 
 def _edits(changed: Mapping[str, Any]) -> list[Edit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import keyword
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from nbrunner.core.caching import block_address
@@ -33,6 +33,7 @@ class Line:
     name: str | None
     continues: str | None
     fork: str | None
+    new: bool
     tools: tuple[str, ...]
     main_thread: tuple[str, ...]
     model: str | None
@@ -85,6 +86,11 @@ def _parser() -> _Parser:
         "--fork",
         metavar="RUN@K",
         help="go another way from iteration K of this run on, counted from 0",
+    )
+    add(
+        "--new",
+        action="store_true",
+        help="start anew, where %%config ToolrunMagics.continues goes on by default",
     )
     add(
         "--tools",
@@ -182,12 +188,21 @@ def parse_line(line: str) -> Line:
         )
     if options["continues"] and options["fork"]:
         raise UsageError("Give --continue RUN or --fork RUN@K, not both.")
+    if options["new"] and (options["continues"] or options["fork"]):
+        raise UsageError("--new starts anew: leave out --continue and --fork.")
     options["tools"] = _listed(options["tools"])
     options["main_thread"] = _listed(options["main_thread"])
     options["cache"] = tuple(
         map(_cache_place, dict.fromkeys(_listed(options["cache"])))
     )
     return Line(**options)
+
+
+def going_on(line: Line, name: str) -> Line:
+    """The line of a cell that goes on with a run unless it says otherwise."""
+    if line.new or line.continues or line.fork:
+        return line
+    return replace(line, continues=name)
 
 
 def _listed(given: list[str]) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ class Branch:
         **params: Any,
     ) -> None:
         self._name, self._called = name, "run"
-        self._client = client_of(client)
+        self._set_client(client)
         self._tools = ToolBox(tools)
         definitions = self._tools.definitions
         runnable = self._tools.answered_in(definitions)
@@ -95,6 +95,13 @@ class Branch:
                 messages=tuple(messages_of(messages)),
             )
         )
+
+    def _set_client(self, client: Any) -> None:
+        self._given_client, self._client = client, client_of(client)
+
+    def is_answered_by(self, client: Any) -> bool:
+        """Whether these are the client or the replies that the run was given."""
+        return client is not None and client is self._given_client
 
     def _set_out(self, transcript: Transcript) -> None:
         """Begin from there, with nothing at work yet."""

@@ -13,7 +13,6 @@ from nbrunner.core.apply import try_on
 from nbrunner.core.events import EditApplied, Forked
 from nbrunner.errors import UsageError
 from nbrunner.run.debugging import Debugging
-from nbrunner.run.given import client_of
 from nbrunner.views.compared import Compared
 from nbrunner.views.tree import Tree
 from nbrunner.views.words import count as counted
@@ -111,7 +110,7 @@ class Run(Debugging):
             fork._set_out(transcript)  # noqa: SLF001 - its own class
             fork.parent = self
             if client is not None:
-                fork._client = client_of(client)  # noqa: SLF001 - its own class
+                fork._set_client(client)  # noqa: SLF001 - its own class
             for edit in edits:
                 fork._make(edit)
             self.branches.append(fork)

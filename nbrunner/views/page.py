@@ -98,6 +98,7 @@ def _root(
         bar_fragment(transcript, look),
         notices,
         origin_fragment(transcript, relatives, look),
+        _anew(look) if transcript.parent is None else None,
         opening_fragment(transcript, look),
         h(
             "div",
@@ -115,6 +116,13 @@ def _root(
         aria_label=f"tool run {look.name}",
         data_lm_suppress_shortcuts="true" if look.live else None,
     )
+
+
+def _anew(look: Look) -> Html:
+    """That no cell goes on with another by itself, as a chat would, and what does."""
+    goes_on = h("code", f"%%toolrun --continue {look.name}", class_="nbr-py")
+    said = spaced(h("span", "starts anew; to go on with it:"), goes_on)
+    return h("div", said, class_="nbr-anew")
 
 
 def bar_fragment(transcript: Transcript, look: Look) -> Html:

@@ -65,8 +65,9 @@ def test_a_cell_forks_a_run_at_an_iteration(ran: InteractiveShell) -> None:
         ("--fork weather", "--fork weather@1"),
         ("--fork weather@9", "none at 9"),
         ("--continue weather --fork weather@1", "not both"),
+        ("--continue weather --new", "leave out --continue"),
         ("--continue weather --approve ask", "set where a run starts"),
-        ("--continue weather --client many", "goes on with the client it has"),
+        ("--continue weather --client replies", "goes on with the client it has"),
     ],
 )
 def test_what_cannot_be_gone_on_with_is_said(
@@ -75,3 +76,40 @@ def test_what_cannot_be_gone_on_with_is_said(
     with pytest.raises(Exception, match=said.replace("?", r"\?")):
         ran.run_cell_magic("toolrun", line, "And warm?\n")
     assert ran.user_ns["weather"].transcript.waiting == ()
+
+
+@pytest.fixture
+def chatting(ran: InteractiveShell) -> InteractiveShell:
+    ran.run_line_magic("config", "ToolrunMagics.continues = True")
+    return ran
+
+
+@pytest.mark.parametrize(
+    "line", ["weather", "weather --tools get_weather --client many", "--model other"]
+)
+def test_by_config_a_cell_goes_on_with_the_run_of_its_name_or_the_last(
+    chatting: InteractiveShell, line: str
+) -> None:
+    run = chatting.user_ns["weather"]
+    chatting.run_cell_magic("toolrun", line, "And warm?\n")
+    assert chatting.user_ns["_run"] is run
+    assert run.text == "And warm."
+    assert run.branches == []
+
+
+@pytest.mark.parametrize("line", ["weather --new", "other"])
+def test_by_config_too_a_cell_can_start_anew(
+    chatting: InteractiveShell, line: str
+) -> None:
+    run = chatting.user_ns["weather"]
+    chatting.user_ns["more"] = replay.play(script(say("Hello.")))
+    chatting.run_cell_magic("toolrun", f"{line} --client more", "Hello?\n")
+    assert chatting.user_ns["_run"].text == "Hello."
+    assert len(run.transcript.iterations) == 2
+
+
+def test_by_config_a_first_cell_starts_a_run(shell: InteractiveShell) -> None:
+    shell.run_line_magic("config", "ToolrunMagics.continues = True")
+    line = "weather --tools get_weather --client replies"
+    shell.run_cell_magic("toolrun", line, "How is Paris?\n")
+    assert shell.user_ns["weather"].text == "It is sunny."

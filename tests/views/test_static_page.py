@@ -197,3 +197,10 @@ def test_a_run_shows_itself_in_html_and_text() -> None:
         "text/html": static_page(run.transcript, name="run"),
         "text/plain": run.to_text(),
     }
+
+
+def test_a_run_of_its_own_says_that_it_starts_anew_and_how_to_go_on() -> None:
+    run = finished(say("Hello."))
+    said = "starts anew; to go on with it: %%toolrun --continue"
+    assert said in " ".join(parsed(run.to_html()).text.split())
+    assert "starts anew" not in parsed(run.fork(0).to_html()).text

@@ -39,6 +39,7 @@ from nbrunner.loop.displays import Catcher, nothing_caught
 from nbrunner.loop.exits import Left, StopAsked
 from nbrunner.loop.failed_calls import FailedCalls, failure_words
 from nbrunner.loop.ledger import Ledger, Pen
+from nbrunner.loop.repeated_calls import repetition_words
 from nbrunner.loop.resends import Resends
 from nbrunner.loop.rulings import Rulings
 from nbrunner.loop.side_by_side import SideBySide, begun_together
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from nbrunner.loop.tracebacks import FrameName
 
 
-ErrorBreak: TypeAlias = Literal["pause", "tell"]
+Break: TypeAlias = Literal["pause", "tell"]
 """What to do when a call failed: pause, or only say so where nobody is there."""
 
 
@@ -84,7 +85,8 @@ class Driver:
         max_iterations: int | None,
         hold: bool,
         hold_on_failure: bool,
-        error_break: ErrorBreak | None,
+        error_break: Break | None,
+        repeat_break: Break | None,
         sdk_texts: bool,
         frame_name: FrameName,
         places: Places,
@@ -114,7 +116,7 @@ class Driver:
             approver, someone_answers, self._controls.decisions, self._pen, tools
         )
         self._ask_here = ask_here
-        self._error_break = error_break
+        self._error_break, self._repeat_break = error_break, repeat_break
         self._exchange: Exchange | None = None
         self._started = 0
         self._sent_at = 0.0
@@ -363,7 +365,8 @@ class Driver:
             self._drop_if_asked()
         elif message is not None:
             self._pen.write(ResultsFinished(iteration=self.iteration, message=message))
-            self._break_on_error()
+            self._break(failure_words(self._iteration), self._error_break)
+            self._break(repetition_words(self._transcript), self._repeat_break)
         self._let_go()
 
     def _drop_if_asked(self) -> None:
@@ -451,12 +454,11 @@ class Driver:
             self._fail(stopped_failure(self._iteration))
             raise
 
-    def _break_on_error(self) -> None:
-        """Pause before the results go out, if a call failed and that was asked for."""
-        reason = failure_words(self._iteration)
-        if reason is None or self._error_break is None:
+    def _break(self, reason: str | None, how: Break | None) -> None:
+        """Pause before the results go out, if there is a reason and that was asked."""
+        if reason is None or how is None:
             return
-        if self._error_break == "pause":
+        if how == "pause":
             self._controls.break_for(reason)
             return
         remark = f"{reason}; the run did not pause, since nobody is here to look."

@@ -52,6 +52,11 @@ class ToolrunMagics(Magics):
     max_iterations = Int(
         50, min=1, help="Most replies of a run that sets no limit itself."
     ).tag(config=True)
+    break_on_repeats = Bool(
+        default_value=True,
+        help="Whether a run pauses when it looks like a loop: the same call with the "
+        "same input in three replies in a row. Where nobody sits it goes on.",
+    ).tag(config=True)
     continues = Bool(
         default_value=False,
         help="Whether a cell goes on with the run of its name, or without a name with "
@@ -137,6 +142,7 @@ class ToolrunMagics(Magics):
         from nbrunner.run import Run  # noqa: PLC0415 - the same
 
         variables = self._shell.user_ns
+        is_attended = someone_is_there(self._shell)
         name = options.name or RUN_NAME
         last = variables.get(name)
         if isinstance(last, Run) and last.name == name and last.is_running:
@@ -156,7 +162,8 @@ class ToolrunMagics(Magics):
             max_iterations=self.max_iterations,
             hold=options.hold,
             break_on_error=options.break_on_error,
-            hold_on_failure=someone_is_there(self._shell),
+            break_on_repeats=self.break_on_repeats and is_attended,
+            hold_on_failure=is_attended,
         )
 
     def _no_arguments(self) -> str:

@@ -54,6 +54,7 @@ class Branch:
         hold: bool = False,
         hold_on_failure: bool = False,
         break_on_error: bool = False,
+        break_on_repeats: bool = False,
         sdk_texts: bool = False,
         parallel_calls: bool = False,
         main_thread: str | Iterable[str] = (),
@@ -77,7 +78,9 @@ class Branch:
         is_gated = checked_approver(approver) is not approve_all
         self._refuses_ungated = is_gated and not allow_ungated
         self._check_gates(settings)
-        self._hold, self._break_on_error = hold, break_on_error
+        self._hold = hold
+        self._break_on_error = break_on_error
+        self._break_on_repeats = break_on_repeats
         self._driving: dict[str, Any] = {
             "stream": stream,
             "max_iterations": max_iterations,

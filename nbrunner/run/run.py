@@ -52,6 +52,8 @@ class Run(Debugging):
             and may succeed when sent again, instead of ending.
         break_on_error: Pause when a tool call failed, before its result goes out; in
             a kernel that nobody sits at the run goes on, and its page says so.
+        break_on_repeats: The same when replies make the same call with the same input
+            over and over: at the third in a row, and at every third after it.
         sdk_texts: Send Claude the SDK's own texts for an invalid input, an unknown
             tool and an odd return value, in place of ours.
         parallel_calls: Make the calls of one reply side by side, each in a thread of

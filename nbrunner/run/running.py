@@ -11,7 +11,7 @@ from nbrunner.cell_output import shown_while_blocking
 from nbrunner.core.commands import By, Command, Stop
 from nbrunner.core.events import Asked
 from nbrunner.errors import RunInterrupted, UsageError, WaitInterrupted
-from nbrunner.loop.driver import Driver, ErrorBreak
+from nbrunner.loop.driver import Break, Driver
 from nbrunner.loop.interrupts import Interrupts
 from nbrunner.loop.worker import Worker
 from nbrunner.presence import cell_name, is_headless, main_loop
@@ -200,7 +200,8 @@ class Running(Showing):
             failed_calls=self._failed_calls,
             caught_displays=caught_displays,
             places=self._places,
-            error_break=self._error_break(),
+            error_break=self._break(asked=self._break_on_error),
+            repeat_break=self._break(asked=self._break_on_repeats),
             hold=hold,
             someone_answers=lambda: not is_headless(),
             ask_here=self._ask_person,
@@ -211,8 +212,8 @@ class Running(Showing):
         """Ask about a call in this thread, which waits; False where that cannot be."""
         return False
 
-    def _error_break(self) -> ErrorBreak | None:
-        if not self._break_on_error:
+    def _break(self, *, asked: bool) -> Break | None:
+        if not asked:
             return None
         return "tell" if is_headless() else "pause"
 

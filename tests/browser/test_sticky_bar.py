@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 REPLIES = """
     *[[say(f"Step {i}.\\n\\n" + "More of it.\\n\\n" * 9), use("get_temperature",
-       city="Paris")] for i in range(12)],
+       city="Paris" if i % 2 else "Oslo")] for i in range(12)],
     [say("And now " + "for long\\n\\n" * 30), use("get_weather", location="Paris")],
     say("Done."),
 """

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+import pytest
 
 from tests.browser.panel import Panel, Steered, requests
 
@@ -75,11 +77,14 @@ def test_the_stop_button_ends_the_cell_in_a_state_that_goes_on(lab: Lab) -> None
         assert notebook.outputs(3)[0]["text"] == "end_turn Done.\n"
 
 
-def test_a_stream_that_breaks_is_retried_from_the_panel(lab: Lab) -> None:
+@pytest.mark.parametrize("app", ["lab", "notebook"])
+def test_a_stream_that_breaks_is_retried_from_the_panel(
+    lab: Lab, app: Literal["lab", "notebook"]
+) -> None:
     broken = 'cut([say("The weather is quite " + "fine " * 40)], after=6, error="drop")'
-    steered = Steered(lab, "retried", f'{CALL}, {broken}, say("It is sunny.")')
+    steered = Steered(lab, f"retried-{app}", f'{CALL}, {broken}, say("It is sunny.")')
     steered.opens_the_gate()
-    with lab.open(steered.name) as notebook:
+    with lab.open(steered.name, app) as notebook:
         panel = Panel(notebook)
         notebook.run_all()
         panel.wait_status("request 2 failed, waiting for you")

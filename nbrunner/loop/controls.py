@@ -112,7 +112,7 @@ class Controls:
         self.is_paused, self._reason = True, reason
 
     def hold(self) -> None:
-        """Wait at the end of a run until a message or `resume()` takes it further.
+        """Wait at the end of a run until a message or a command takes it further.
 
         Raises:
             StopAsked: Someone has finished it.
@@ -125,6 +125,7 @@ class Controls:
                 for command, by in commands:
                     self._obey(command, by)
                 resumed = any(isinstance(it, Resume | Step) for it, _ in commands)
+                resumed = resumed or self.dropping  # a retry asks for another reply
                 goes_on = resumed or bool(self._pen.transcript.outgoing)
             if self.stopping:
                 raise StopAsked

@@ -14,10 +14,11 @@ from pydantic import Field, TypeAdapter, ValidationError
 from nbrunner.core.blocks import Value
 from nbrunner.core.caching import Ttl, block_address
 from nbrunner.core.commands import Approve
-from nbrunner.core.edits import Edit, ToggleCache
+from nbrunner.core.edits import Edit, EditResult, ToggleCache
 from nbrunner.core.schema import schema_of
 from nbrunner.loop.decisions import why_not
 from nbrunner.views.form import NotAnInput, read_form
+from nbrunner.views.result_form import read_result, why_not_edited
 
 if TYPE_CHECKING:
     from nbrunner.core.commands import By
@@ -78,6 +79,14 @@ class Decide(Value):
     fields: dict[FieldName, FieldText] = Field(default={}, max_length=50)
 
 
+class ChangeResult(Value):
+    """Another result than the tool's, for Claude to read."""
+
+    intent: Literal["edit_result"]
+    call: str = Field(max_length=LONGEST_KEY)
+    fields: dict[FieldName, FieldText] = Field(default={}, max_length=50)
+
+
 class ForkHere(Value):
     """Another branch, from an iteration on: a run of its own, asked of the panel."""
 
@@ -106,6 +115,7 @@ Intent: TypeAlias = Annotated[
     | WithdrawNote
     | ToggleCacheMark
     | Decide
+    | ChangeResult
     | ForkHere
     | SeeBranch
     | ShowAll,
@@ -173,17 +183,23 @@ def obey(intent: Intent, run: Steered) -> None:
             if not run.withdraw(intent.note, by="person"):
                 raise IntentRefused("That message has gone out already.")
         case ToggleCacheMark():
-            # Whether a block takes a mark is the loop's to say, where it stands then.
-            is_place = intent.place in _PLACES or block_address(intent.place)
-            if not is_place and run.transcript.find_call(intent.place) is None:
-                raise IntentRefused("That call is no longer part of the conversation.")
-            run.submit(ToggleCache(intent.place, intent.ttl), by="person")
+            _toggle(intent, run)
         case AskAgain():
             run.retry(attempt=intent.attempt, by="person")
         case Decide():
             _decide(intent, run)
+        case ChangeResult():
+            _change_result(intent, run)
         case Control():
             _control(intent.intent, run)
+
+
+def _toggle(intent: ToggleCacheMark, run: Steered) -> None:
+    # Whether a block takes a mark is the loop's to say, where it stands then.
+    is_place = intent.place in _PLACES or block_address(intent.place)
+    if not is_place and run.transcript.find_call(intent.place) is None:
+        raise IntentRefused(_NO_SUCH_CALL)
+    run.submit(ToggleCache(intent.place, intent.ttl), by="person")
 
 
 def _decide(intent: Decide, run: Steered) -> None:
@@ -209,17 +225,33 @@ def _decide(intent: Decide, run: Steered) -> None:
             run.approve(call_id, **changed, **place)
 
 
+def _change_result(intent: ChangeResult, run: Steered) -> None:
+    found = run.transcript.find_call(intent.call)
+    if found is None:
+        raise IntentRefused(_NO_SUCH_CALL)
+    try:
+        content = read_result(found[1], intent.fields)
+    except NotAnInput as error:
+        raise IntentRefused(f"{error} The result stays as it is.") from error
+    reason = why_not_edited(run.transcript, intent.call, content)
+    if reason is not None:
+        raise IntentRefused(reason)
+    run.submit(EditResult(intent.call, content), by="person")
+
+
 def _edited_input(intent: Decide, transcript: Transcript) -> Any:
     last = transcript.last
     call = last.call(intent.call) if last else None
     if last is None or call is None:
-        raise IntentRefused("That call is no longer part of the conversation.")
+        raise IntentRefused(_NO_SUCH_CALL)
     schema = schema_of(call.name, last.request.settings.tools)
     try:
         return read_form(schema, call.input, intent.fields)
     except NotAnInput as error:
         raise IntentRefused(f"{error} The call still waits.") from error
 
+
+_NO_SUCH_CALL = "That call is no longer part of the conversation."
 
 _PLACES = ("system", "tools", "request")
 """Where a mark can stand that is no block of the conversation."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from nbrunner.core import events
 from nbrunner.core.commands import Decision, Submit
-from nbrunner.core.edits import ToggleCache
+from nbrunner.core.edits import EditResult, ToggleCache
 from nbrunner.views.context import scale_of
 from nbrunner.views.marks import MARKS, holds
 from nbrunner.views.words import marks_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from nbrunner.core.transcript import Transcript
     from nbrunner.views.look import Look
@@ -29,6 +29,7 @@ _CALL = (
 _ITERATION = (
     events.BlockStarted,
     events.ReplyFinished,
+    events.ReplyDropped,
     events.RequestFailed,
     events.RequestResent,
     events.ResultsFinished,
@@ -74,10 +75,22 @@ def touched_by(noted: Iterable[events.Event], transcript: Transcript) -> Touched
         elif isinstance(event, events.IterationStarted):
             # The one before was the newest until now, and open for that.
             touched.iterations.update((event.iteration - 1, event.iteration))
+        elif isinstance(event, events.EditApplied):
+            touched.calls.update(_edited(event, transcript))
         elif isinstance(event, _RUN):
             touched.iterations.add(newest)
     touched.iterations.discard(-1)
     return touched
+
+
+def _edited(
+    event: events.EditApplied, transcript: Transcript
+) -> Iterator[tuple[int, str]]:
+    """The call whose result was edited, if one was."""
+    if isinstance(event.edit, EditResult):
+        found = transcript.find_call(event.edit.call_id)
+        if found is not None:
+            yield found[0].index, found[1].id
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +115,8 @@ class Standing:
         for command in transcript.asked:
             if isinstance(command, Submit) and isinstance(command.edit, ToggleCache):
                 said.add((command.edit.place, "waits"))
+            elif isinstance(command, Submit) and isinstance(command.edit, EditResult):
+                said.add((command.edit.call_id, "edit waits"))
         if transcript.refused is not None:
             refused, reason = transcript.refused
             if isinstance(refused, ToggleCache):

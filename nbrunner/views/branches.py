@@ -234,12 +234,12 @@ def _parting(
     )
 
 
-def fork_fragment(iteration: Iteration, look: Look) -> Html | None:
+def fork_button(iteration: Iteration, look: Look) -> Html | None:
     """The button by which a person goes another way from an iteration on."""
     if not look.live:
         return None
     number = iteration.index + 1
-    button = h(
+    return h(
         "button",
         "Fork here",
         type="button",
@@ -249,7 +249,6 @@ def fork_fragment(iteration: Iteration, look: Look) -> Html | None:
         aria_label=f"Fork here, from iteration {number} on",
         title=f"in Python: {look.name}.fork(at={iteration.index})",
     )
-    return h("div", button, class_="nbr-foot nbr-fork")
 
 
 def _from_words(transcript: Transcript) -> str:

@@ -14,6 +14,7 @@ from nbrunner.views.html import Html, h, spaced
 from nbrunner.views.json_tree import json_fragment
 from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
 from nbrunner.views.marks import beside_row, mark_chip, refusal_at, toggles
+from nbrunner.views.result_form import result_form
 from nbrunner.views.verdict import verdict_words
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _CHIPS = {
 }
 
 
-PART_FIELDS = ("input", "executed_input", "result", "stdout", "traceback")
+PART_FIELDS = ("input", "executed_input", "result", "returned", "stdout", "traceback")
 """The fields of a call that may be too long to be shown at once."""
 
 
@@ -57,6 +58,7 @@ def call_fragment(
         else None,
         _printed(iteration, call, look) if call.stdout else None,
         display_fragments(call.displays),
+        result_form(transcript, iteration, call, look),
         _foot(transcript, iteration, call, look),
         class_="nbr-call",
         data_key=call_key(iteration, call) if look.live else None,
@@ -121,7 +123,12 @@ def _asked_and_told(
     if not call.is_answered:
         return asked
     label = "what Claude was told" if call.is_error else "result"
+    label = f"{label}, edited" if call.is_edited else label
     told = content_part(call.result, label=label, look=look, part=part("result"))
+    if call.is_edited:
+        before, where = call.returned, part("returned")
+        was = content_part(before, label="before the edit", look=look, part=where)
+        told = h("div", told, was)
     if not call.is_error or call.traceback is None:
         return [_side_by_side(h("div", asked), told)]
     lasting = is_lasting(transcript, look)

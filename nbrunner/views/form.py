@@ -84,7 +84,7 @@ class Field:
         if self.options:
             return _ABSENT if text == "" else _chosen(self, text)
         if self.kind == "string":
-            _check_not_redacted(f"`{self.name}`", text, self.shown)
+            check_not_redacted(f"`{self.name}`", text, self.shown)
             return text if text or self.is_required or self.is_given else _ABSENT
         if not text.strip():
             return None if self.is_nullable and self.is_given else _ABSENT
@@ -118,12 +118,12 @@ def read_form(schema: Any, proposed: Any, filled: Mapping[str, str]) -> Any:
         NotAnInput: It stands for none; which field, and why.
     """
     if WHOLE in filled:
-        return _read_json(proposed, _unified(filled[WHOLE]))
+        return read_json(proposed, unified(filled[WHOLE]))
     changed: dict[str, Any] = dict(proposed) if isinstance(proposed, dict) else {}
     for number, field in enumerate(fields_of(schema, proposed)):
         if (text := filled.get(str(number))) is None:
             continue
-        value = field.read(_unified(text))
+        value = field.read(unified(text))
         if value is _ABSENT:
             changed.pop(field.name, None)
         else:
@@ -137,11 +137,16 @@ def shown_json(proposed: Any) -> str | None:
     return text if len(text) <= LONGEST_SHOWN else None
 
 
-def _read_json(proposed: Any, text: str) -> Any:
+def read_json(proposed: Any, text: str) -> Any:
+    """What a person made of the JSON that `shown_json` showed.
+
+    Raises:
+        NotAnInput: It is no JSON, or holds a part that was never shown.
+    """
     shown = shown_json(proposed)
     if text == shown:
         return proposed
-    _check_not_redacted("The input", text, shown or "")
+    check_not_redacted("The input", text, shown or "")
     try:
         return json.loads(text)
     except ValueError as error:
@@ -202,7 +207,12 @@ def _is_number(value: Any) -> bool:
     return is_number and math.isfinite(value)
 
 
-def _check_not_redacted(what: str, text: str, shown: str) -> None:
+def check_not_redacted(what: str, text: str, shown: str) -> None:
+    """Refuse a text that would put the redaction in place of a secret.
+
+    Raises:
+        NotAnInput: It would.
+    """
     if REDACTED in text and REDACTED in shown:
         message = (
             f"{what} holds a secret that is not shown: leave it as it is, or write all "
@@ -211,7 +221,8 @@ def _check_not_redacted(what: str, text: str, shown: str) -> None:
         raise NotAnInput(message)
 
 
-def _unified(text: str) -> str:
+def unified(text: str) -> str:
+    """A text of a page with the line breaks of Python."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

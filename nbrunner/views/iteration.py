@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from nbrunner.core.blocks import content_of
 from nbrunner.core.caching import MAX_MARKS
 from nbrunner.views import words
-from nbrunner.views.branches import fork_fragment
+from nbrunner.views.again import again_button, dropped_fragments
+from nbrunner.views.branches import fork_button
 from nbrunner.views.content import content_block, is_text
 from nbrunner.views.context import applied_edit_fragments, context_bar
 from nbrunner.views.html import Child, Html, h, spaced
@@ -47,16 +48,26 @@ def iteration_fragment(transcript: Transcript, index: int, look: Look) -> Html:
                 for text in iteration.injected
             ],
             [_failure(transcript, iteration, f, look) for f in iteration.failures],
+            dropped_fragments(iteration, look),
             applied_edit_fragments(iteration),
             list(reply_fragments(transcript, iteration, look)),
             [h("div", text, class_="nbr-remark") for text in iteration.remarks],
-            fork_fragment(iteration, look),
+            _ways(transcript, iteration, look),
             class_="nbr-body",
         ),
         class_="nbr-it",
         data_key=iteration_key(index) if look.live else None,
         open=_is_open(transcript, iteration),
     )
+
+
+def _ways(transcript: Transcript, iteration: Iteration, look: Look) -> Html | None:
+    """The ways to go from here that are not on."""
+    if not look.live:
+        return None
+    again = again_button(transcript, iteration, look)
+    row = spaced(fork_button(iteration, look), again)
+    return h("div", row, class_="nbr-foot nbr-fork")
 
 
 def _is_open(transcript: Transcript, iteration: Iteration) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nbrunner.core.blocks import Block, content_of
 from nbrunner.views import words
+from nbrunner.views.again import dropped_lines
 from nbrunner.views.branches import (
     ALONE,
     Relatives,
@@ -83,6 +84,7 @@ def iteration_text(transcript: Transcript, iteration: Iteration) -> str:
         f"failed: {words.cut_inline(failure.message)} {failure.advice}".rstrip()
         for failure in iteration.failures
     ]
+    lines += dropped_lines(iteration)
     lines += filter(None, [cache_line(transcript, iteration)])
     lines += [applied_edit_words(edit) for edit in iteration.applied_edits]
     for block in iteration.blocks:
@@ -127,7 +129,11 @@ def _call(
         yield words.cut_inline(trace)
     if call.is_answered:
         kind = "error" if call.is_error else "result"
+        kind = f"{kind}, edited" if call.is_edited else kind
         yield f"<- {kind}: {words.cut_inline(words.result_text(call.result))}"
+        if call.is_edited:
+            returned = words.cut_inline(words.result_text(call.returned))
+            yield f"(before the edit: {returned})"
     elif call.status == "asked":
         yield "<- waits for your decision"
     elif (why := words.not_run(iteration, call)) is not None:

@@ -34,6 +34,20 @@ def wait_until(followed: Followed, condition: Callable[[], bool]) -> None:
         assert followed._told.wait_for(condition, PATIENCE_S)
 
 
+def test_a_retry_asks_a_held_run_for_another_last_reply() -> None:
+    wire = Wire([ADD], "4", "3")
+    run, followed = held_run(wire)
+    run.start()
+    wait_for_hold(run, followed)
+    run.retry()
+    wait_for_hold(run, followed, times=2)
+    assert run.text == "3"
+    run.stop()
+    run.wait(PATIENCE_S)
+    assert wire.bodies[1] == wire.bodies[2]
+    assert_the_api_takes_all(wire)
+
+
 def test_a_follow_up_takes_a_held_run_further_and_stop_finishes_it() -> None:
     wire = Wire([ADD], "3", [ADD], "3 again")
     run, followed = held_run(wire)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbrunner.core.edits import ToggleCache
+from nbrunner.core.edits import EditResult, ToggleCache
 from nbrunner.panel.intents import (
     LONGEST_MESSAGE,
     IntentRefused,
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from nbrunner.core.transcript import Transcript
 
 DONE = finished([use("get_weather", location="Paris")], "Done.").transcript
+
+
+(CALL,) = (call.id for call in DONE.iterations[0].tool_calls)
 
 
 class Recorder:
@@ -64,6 +67,22 @@ def test_a_retry_names_the_attempt_that_the_person_saw() -> None:
     message = {"intent": "retry", "attempt": "1.2"}
     expected = [("retry", (), {"attempt": "1.2", **BY})]
     assert asked(message, status="failed") == expected
+
+
+def edit_result(text: str, call: str = CALL) -> dict[str, Any]:
+    return {"intent": "edit_result", "call": call, "fields": {"result": text}}
+
+
+def test_an_edited_result_is_submitted_as_it_was_typed() -> None:
+    first = DONE.iterations[:1]
+    waiting = {"iterations": first, "messages": DONE.messages[:3], "sent": 1}
+    expected = [("submit", (EditResult(CALL, "30 °C\n"),), BY)]
+    assert asked(edit_result("30 °C\n"), **waiting) == expected
+
+
+def test_a_result_that_cannot_be_edited_any_more_is_refused() -> None:
+    assert "went out already" in refusal(edit_result("30"))
+    assert "no longer part" in refusal(edit_result("30", "toolu_other"))
 
 
 def test_stop_now_is_a_stop_that_does_not_wait() -> None:

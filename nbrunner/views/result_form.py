@@ -1,0 +1,128 @@
+"""The form by which a person changes a result before Claude reads it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from nbrunner.core.apply import try_on
+from nbrunner.core.commands import Submit
+from nbrunner.core.edits import EditResult
+from nbrunner.errors import EditRefused
+from nbrunner.views.form import (
+    LONGEST_SHOWN,
+    NotAnInput,
+    check_not_redacted,
+    read_json,
+    shown_json,
+    unified,
+)
+from nbrunner.views.html import Html, h, spaced
+from nbrunner.views.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.views.look import Look
+
+FIELD = "result"
+
+
+def result_form(
+    transcript: Transcript, iteration: Iteration, call: ToolCall, look: Look
+) -> Html | None:
+    """The form, while the result has not gone out yet."""
+    # The results of the iterations before have: only the last is looked up.
+    if not look.live or iteration is not transcript.last or not call.is_answered:
+        return None
+    if is_being_edited(transcript, call.id):
+        return h("div", "edited; made before the next request", class_="nbr-verdict")
+    shown = _shown(call.result)
+    if shown is None or why_not_edited(transcript, call.id, call.result) is not None:
+        return None
+    line = f"{look.name}.submit(EditResult({json.dumps(call.id)}, ...))"
+    box = h(
+        "textarea",
+        f"\n{shown}",
+        rows="1",
+        class_="nbr-text",
+        data_field=FIELD,
+        aria_label=f"the result of {call.name}, as Claude will read it",
+    )
+    press = h(
+        "button",
+        "Send this result instead",
+        type="button",
+        class_="nbr-button",
+        data_intent="edit_result",
+        data_call=call.id,
+        aria_label=f"Send this result instead: {call.name}",
+    )
+    refused = h("span", class_="nbr-refused", role="alert", data_own=True)
+    row = spaced(press, h("code", line, class_="nbr-py"), refused)
+    return h(
+        "details",
+        h("summary", "Edit the result"),
+        h("div", box, h("div", row, class_="nbr-foot"), data_form=True),
+        class_="nbr-way",
+        data_key=f"it{iteration.index}.call.{call.id}.edit_result",
+    )
+
+
+def read_result(call: ToolCall, filled: Mapping[str, str]) -> Any:
+    """The result that a filled form stands for.
+
+    Args:
+        call: The call as it stands.
+        filled: The texts of the form's fields.
+
+    Raises:
+        NotAnInput: It stands for none, and why.
+    """
+    text = unified(filled.get(FIELD, ""))
+    if isinstance(call.result, str):
+        shown = _shown(call.result) or ""
+        if text == shown:
+            return call.result
+        check_not_redacted("The result", text, shown)
+        return text
+    blocks = read_json(call.result, text)
+    if not _is_list_of_blocks(blocks):
+        message = 'A result is a list of content blocks: [{"type": "text", ...}].'
+        raise NotAnInput(message)
+    return blocks
+
+
+def why_not_edited(transcript: Transcript, call_id: str, content: Any) -> str | None:
+    """Why the result cannot be changed to this content; None where it can."""
+    try:
+        try_on(transcript, EditResult(call_id, content), by="person")
+    except EditRefused as refused:
+        return str(refused)
+    return None
+
+
+def is_being_edited(transcript: Transcript, call_id: str) -> bool:
+    """Whether an edit of the result waits to be made."""
+    return any(
+        isinstance(command, Submit)
+        and isinstance(command.edit, EditResult)
+        and command.edit.call_id == call_id
+        for command in transcript.asked
+    )
+
+
+def _is_list_of_blocks(content: Any) -> bool:
+    return isinstance(content, list) and all(
+        isinstance(block, dict) and isinstance(block.get("type"), str)
+        for block in content
+    )
+
+
+def _shown(result: Any) -> str | None:
+    """What the box shows; None where it is too long for that, or no content."""
+    if not isinstance(result, str):
+        return shown_json(result) if _is_list_of_blocks(result) else None
+    text = printable(result)
+    return text if len(text) <= LONGEST_SHOWN else None

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from nbrunner.core.apply import try_on
 from nbrunner.core.blocks import Value
 from nbrunner.core.caching import Ttl, block_address
 from nbrunner.core.commands import Approve
 from nbrunner.core.edits import Edit, EditResult, ToggleCache
 from nbrunner.core.schema import schema_of
+from nbrunner.errors import NbrunnerError
 from nbrunner.loop.decisions import why_not
 from nbrunner.views.form import NotAnInput, read_form
+from nbrunner.views.request_form import read_request
 from nbrunner.views.result_form import read_result, why_not_edited
 
 if TYPE_CHECKING:
@@ -87,6 +90,13 @@ class ChangeResult(Value):
     fields: dict[FieldName, FieldText] = Field(default={}, max_length=50)
 
 
+class ChangeRequest(Value):
+    """Other settings of the next request."""
+
+    intent: Literal["change_request"]
+    fields: dict[FieldName, FieldText] = Field(max_length=10)
+
+
 class ForkHere(Value):
     """Another branch, from an iteration on: a run of its own, asked of the panel."""
 
@@ -116,6 +126,7 @@ Intent: TypeAlias = Annotated[
     | ToggleCacheMark
     | Decide
     | ChangeResult
+    | ChangeRequest
     | ForkHere
     | SeeBranch
     | ShowAll,
@@ -186,12 +197,20 @@ def obey(intent: Intent, run: Steered) -> None:
             _toggle(intent, run)
         case AskAgain():
             run.retry(attempt=intent.attempt, by="person")
-        case Decide():
-            _decide(intent, run)
-        case ChangeResult():
-            _change_result(intent, run)
+        case Decide() | ChangeResult() | ChangeRequest():
+            _fill_in(intent, run)
         case Control():
             _control(intent.intent, run)
+
+
+def _fill_in(form: Decide | ChangeResult | ChangeRequest, run: Steered) -> None:
+    match form:
+        case Decide():
+            _decide(form, run)
+        case ChangeResult():
+            _change_result(form, run)
+        case ChangeRequest():
+            _change_request(form, run)
 
 
 def _toggle(intent: ToggleCacheMark, run: Steered) -> None:
@@ -237,6 +256,20 @@ def _change_result(intent: ChangeResult, run: Steered) -> None:
     if reason is not None:
         raise IntentRefused(reason)
     run.submit(EditResult(intent.call, content), by="person")
+
+
+def _change_request(intent: ChangeRequest, run: Steered) -> None:
+    try:
+        edits = read_request(run.transcript.settings, intent.fields)
+        for edit in edits:
+            try_on(run.transcript, edit, by="person")
+        for edit in edits:
+            run.submit(edit, by="person")
+    except NotAnInput as error:
+        raise IntentRefused(str(error)) from error
+    except NbrunnerError as error:
+        # Of two edits the parameters come first, and alone can be refused by the run.
+        raise IntentRefused(str(error)) from error
 
 
 def _edited_input(intent: Decide, transcript: Transcript) -> Any:

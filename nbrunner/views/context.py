@@ -18,6 +18,10 @@ _CLEARED = {
 }
 
 
+_LEAST = 10_000
+"""What a full bar stands for at least: a short run is to look short."""
+
+
 def scale_of(transcript: Transcript) -> int:
     """What a full bar stands for, in tokens: a round number above all of a run.
 
@@ -25,7 +29,7 @@ def scale_of(transcript: Transcript) -> int:
     round number changes seldom while a run grows, and with it all bars.
     """
     most = max((_context_tokens(it) for it in transcript.iterations), default=0)
-    scale = 1_000
+    scale = _LEAST
     while scale < most:
         for step in _STEPS:
             if scale * step >= most:

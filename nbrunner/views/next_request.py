@@ -1,4 +1,4 @@
-"""The next request: what a mark can be set on that is in no iteration."""
+"""The next request: its settings, and its cache marks outside the iterations."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from nbrunner.views.marks import (
     refusal_at,
     toggles,
 )
+from nbrunner.views.request_form import request_form
 
 if TYPE_CHECKING:
     from nbrunner.core.transcript import Transcript
@@ -24,10 +25,10 @@ _CHOSEN = {"request": "The API marks the last block that it can."}
 
 
 def next_fragment(transcript: Transcript, look: Look) -> Html:
-    """A line on the next request; open, its cache marks outside the iterations.
+    """A line on the next request; open, its settings and marks outside the iterations.
 
-    They are those of the system prompt, the tools and the request as a whole; before
-    the first request also those of the messages that it will carry.
+    The marks are those of the system prompt, the tools and the request as a whole;
+    before the first request also those of the messages that it will carry.
     """
     settings = transcript.settings
     places = [("request", "the whole request", "Whole request")]
@@ -54,6 +55,7 @@ def next_fragment(transcript: Transcript, look: Look) -> Html:
             for (place, what, label), why in zip(places, refused, strict=True)
         ],
         _first_messages(transcript, look),
+        request_form(transcript, look),
         class_="nbr-request nbr-next",
         data_key=NEXT_KEY,
         open=any(refused),

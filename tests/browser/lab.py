@@ -111,8 +111,9 @@ class Lab:
             setting.write_text(json.dumps({"commsOverSubshells": "disabled"}))
         notebook = Notebook(self._context.new_page(), self.root / name)
         notebook.page.goto(self._url + PAGES[app].format(name))
-        notebook.wait_connected()
+        # From the first request on, without which the page does not see its kernel.
         keep_awake(notebook)
+        notebook.wait_connected()
         return notebook
 
     def _setting(self, name: str) -> Path:

@@ -22,7 +22,7 @@ def keys_after(event_kind: str, *replies: Any) -> list[set[str]]:
 
 
 def test_a_bar_that_outgrows_the_scale_changes_only_the_lines_of_the_others() -> None:
-    replies = (counted(LOOK), counted(LOOK), counted("Warm.", wrote=4_000))
+    replies = (counted(LOOK), counted(LOOK), counted("Warm.", wrote=14_000))
     *_, last = keys_after("reply_finished", *replies)
     assert {"it0.summary", "it1.summary", "it2"} <= last
     assert not {"it0", "it1"} & last

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbrunner.core.edits import EditResult, ToggleCache
+from nbrunner.core.edits import EditResult, SetParams, SetSystem, ToggleCache
 from nbrunner.panel.intents import (
     LONGEST_MESSAGE,
     IntentRefused,
@@ -83,6 +83,23 @@ def test_an_edited_result_is_submitted_as_it_was_typed() -> None:
 def test_a_result_that_cannot_be_edited_any_more_is_refused() -> None:
     assert "went out already" in refusal(edit_result("30"))
     assert "no longer part" in refusal(edit_result("30", "toolu_other"))
+
+
+def change_request(**fields: str) -> dict[str, Any]:
+    return {"intent": "change_request", "fields": fields}
+
+
+def test_what_was_changed_of_the_next_request_is_submitted_and_no_more() -> None:
+    message = change_request(
+        model=DONE.settings.model, max_tokens=" 99 ", system="Be brief."
+    )
+    edits = (SetParams(max_tokens=99), SetSystem("Be brief."))
+    assert asked(message) == [("submit", (edit,), BY) for edit in edits]
+
+
+def test_settings_that_cannot_be_are_refused() -> None:
+    assert "whole number" in refusal(change_request(max_tokens="many"))
+    assert "Nothing is changed" in refusal(change_request())
 
 
 def test_stop_now_is_a_stop_that_does_not_wait() -> None:

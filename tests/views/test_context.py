@@ -26,7 +26,7 @@ THINKING_CLEARED = (
 @pytest.mark.parametrize(
     ("tokens", "scale"),
     [
-        *((0, 1_000), (993, 1_000), (994, 2_000), (4_000, 5_000)),
+        *((0, 10_000), (993, 10_000), (4_000, 10_000)),
         *((9_000, 10_000), (10_000, 20_000), (150_000, 200_000), (999_000, 1_000_000)),
     ],
 )
@@ -42,11 +42,11 @@ def test_each_iteration_shows_how_far_it_filled_the_context() -> None:
     page = parsed(panel_content(story.asks().transcript, name="run"))
     bars = [given for tag, given in page.elements if tag == "meter"]
     assert [(bar["value"], bar["max"]) for bar in bars] == [
-        ("3017", "5000"),
-        ("3047", "5000"),
+        ("3017", "10000"),
+        ("3047", "10000"),
     ]
     assert bars[0]["aria-label"] == "context 3.0 k tokens"
-    assert "a full bar is 5.0 k" in str(bars[0]["title"])
+    assert "a full bar is 10.0 k" in str(bars[0]["title"])
 
 
 def test_a_reply_without_counts_has_no_bar() -> None:

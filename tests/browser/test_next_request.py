@@ -1,0 +1,60 @@
+"""The settings of the next request, changed in the panel while a run is paused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from tests.browser.panel import Panel, Steered, requests
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
+
+    from tests.browser.lab import Lab
+
+REPLIES = 'use("get_weather", location="Paris"), say("Sunny.")'
+
+
+@pytest.mark.parametrize("app", ["lab", "notebook"])
+def test_model_system_prompt_and_parameters_change_with_the_very_next_request(
+    lab: Lab, app: Literal["lab", "notebook"]
+) -> None:
+    steered = Steered(lab, f"settings-{app}", REPLIES)
+    with lab.open(steered.name, app) as notebook:
+        panel = Panel(notebook)
+        notebook.run_all()
+        panel.wait_text("asking about Paris")
+        panel.press("Pause")
+        panel.wait_status("pausing")
+        steered.opens_the_gate()
+        panel.wait_status("paused before request 2")
+
+        def box(name: str) -> Locator:
+            return panel.root.get_by_role("textbox", name=f"{name} of the next request")
+
+        panel.root.get_by_text("next request").first.click()
+        panel.root.get_by_text("Change model, system prompt").click()
+        box("max_tokens").fill("many")
+        box("system").fill("Be brief.")
+        box("max_tokens").press("Control+Enter")
+        panel.wait_text("`max_tokens` has to be a whole number")
+        assert box("system").input_value() == "Be brief."
+        assert box("max_tokens").input_value() == "many"
+
+        box("max_tokens").fill("99")
+        box("model").fill("claude-other")
+        box("parameters").fill('{"tool_choice": {"type": "none"}}')
+        notebook.screenshot(f"{app}-next-request", notebook.cell(1))
+        box("parameters").press("Control+Enter")
+        panel.wait_text("claude-other")
+        panel.root.get_by_text("System prompt", exact=True).first.wait_for()
+        panel.press("Go on")
+        notebook.wait_idle()
+        first, second = requests(notebook)
+        changed = {key for key in second if second[key] != first.get(key)}
+        assert changed == {"model", "max_tokens", "system", "tool_choice", "messages"}
+        assert (second["model"], second["max_tokens"]) == ("claude-other", 99)
+        assert second["system"] == "Be brief."
+        assert second["tool_choice"] == {"type": "none"}
+        assert second["messages"][: len(first["messages"])] == first["messages"]

@@ -112,13 +112,15 @@ def test_the_keyboard_reaches_every_control_and_leaves_again(lab: Lab) -> None:
             "cache marks of the text, block 2 of reply 1",
             'get_weather(location="Paris")',
             "cache marks of the tool_use, block 3 of reply 1",
+            "Edit the result",
             "cache mark on the result of get_weather",
             "1-hour cache mark on the result of get_weather",
             'get_forecast(city="Oslo", days=1)',
             "cache marks of the tool_use, block 4 of reply 1",
+            "Edit the result",
             "cache mark on the result of get_forecast",
             "1-hour cache mark on the result of get_forecast",
-            "Fork here, from iteration 1 on",
+            *("Fork here, from iteration 1 on", "Ask again, and drop reply 1"),
             "next request · 1 of 4 marks",
             *("Withdraw", "message to Claude", "Send"),
         ]
@@ -143,7 +145,7 @@ def test_enter_and_space_press_and_escape_leaves_to_jupyter(lab: Lab) -> None:
             it.notebook.page.wait_for_function(
                 "pressed => document.activeElement.ariaPressed === pressed", arg=pressed
             )
-        it.root.get_by_text("Thinking").press("Enter")
+        it.root.get_by_text("Thinking", exact=True).press("Enter")
         it.panel.wait_text("Two questions.")
         keyboard.press("Escape")
         assert it.notebook.page.evaluate(FOCUSED) is None
@@ -187,6 +189,7 @@ def test_a_screen_reader_is_told_each_name_and_one_status(lab: Lab) -> None:
         '- button "cache mark on the result of get_forecast": Cache mark',
         '- button "1-hour cache mark on the result of get_forecast": 1 h',
         '- button "Fork here, from iteration 1 on": Fork here',
+        '- button "Ask again, and drop reply 1": Ask again',
         '- button "Withdraw"',
         '- textbox "message to Claude":',
         '- button "Send"',

@@ -295,3 +295,20 @@ def test_a_run_that_fails_ends_its_cell_with_one_sentence(
     said = complaint(shell, capsys, f"{FIRST_LINE}\nHi")
     assert "RunFailed: Iteration 1 failed: The API answered overloaded_error" in said
     assert shell.user_ns["weather"].stopped_by == "error"
+
+
+def test_a_cell_asks_for_a_stream(shell: InteractiveShell) -> None:
+    run_cell(shell, f"{FIRST_LINE}\nHow is Paris?")
+    assert all(body["stream"] for body in shell.user_ns["replies"].requests)
+
+
+def test_the_third_request_is_shown_as_it_went_out_and_one_click_away(
+    shell: InteractiveShell,
+) -> None:
+    again = replay.script(*[replay.use("get_weather", location="Paris")] * 2, "Sunny.")
+    shell.user_ns["replies"] = replay.play(again)
+    run_cell(shell, f"{FIRST_LINE}\nHow is Paris?")
+    run: Run = shell.user_ns["weather"]
+    sent = shell.user_ns["replies"].requests[2]
+    assert run.transcript.iterations[2].request.messages == tuple(sent["messages"])
+    assert "request 3 · 5 messages" in run.to_html()

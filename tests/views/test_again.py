@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from nbrunner import ask
 from nbrunner.core.edits import EditResult
 from nbrunner.core.redact import REDACTED
 from nbrunner.replay import say, use
@@ -72,6 +73,19 @@ def test_what_ran_for_a_dropped_reply_is_named() -> None:
     run.retry()
     run.wait()
     assert "get_temperature ran, and its result is dropped" in run.to_text()
+
+
+def test_a_call_that_waited_for_a_decision_is_not_said_to_have_run() -> None:
+    run = run_of(WARM, say("It is warm."), approver=ask)
+    followed = Followed(run)
+    run.start()
+    followed.wait_for("call_asked")
+    run.retry()
+    run.wait()
+    assert run.transcript.iterations[0].dropped[0].tool_calls[0].is_answered
+    for said in (run.to_text(), live(run).text, parsed(run.to_html()).text):
+        assert "dropped reply, not sent on" in said
+        assert "its result is dropped" not in said
 
 
 def test_a_result_can_be_edited_until_it_goes_out() -> None:

@@ -132,6 +132,8 @@ def test_a_form_is_read_as_the_kind_of_content_that_it_showed(
         ([{"type": "text", "text": "a"}], '{"type": "text"}', "list of content blocks"),
         ([{"type": "text", "text": "a"}], "[3]", "list of content blocks"),
         (f"key sk-ant-api03-{'a' * 40}", f"key {REDACTED}!", "a secret"),
+        ("\x1b[31mred", "\ufffd[31mblue", "a control character"),
+        ("two\r\nlines", "two\nlines", "from Python"),
     ],
 )
 def test_what_is_no_result_is_refused(result: Any, text: str, said: str) -> None:

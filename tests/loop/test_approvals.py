@@ -15,7 +15,7 @@ from nbrunner.core.events import (
     CommandRefused,
     ResultsFinished,
 )
-from nbrunner.errors import NotAnApprover, NotARule, Ungated
+from nbrunner.errors import NotAnApprover, NotARule, Ungated, UnknownParameter
 from nbrunner.loop.approval import checked_approver
 from nbrunner.replay import use
 from tests.loop.steering import Followed, assert_the_api_takes_all
@@ -458,6 +458,24 @@ def test_an_edit_cannot_bring_in_a_tool_that_runs_without_asking(edit: Any) -> N
         run.submit(edit)
     with pytest.raises(Ungated):
         run.fork(edits=[edit])
+
+
+@pytest.mark.parametrize(
+    ("params", "hand"),
+    [
+        ({"tools": [SEARCH]}, "SetTools"),
+        ({"system": "Be brief."}, "SetSystem"),
+        ({"messages": []}, "SetMessages"),
+    ],
+)
+def test_what_an_edit_of_its_own_changes_is_no_parameter(
+    params: dict[str, Any], hand: str
+) -> None:
+    run = Run(client=Wire("Hi").client, messages="?", approver=reject_all)
+    with pytest.raises(UnknownParameter, match=hand):
+        run.submit(SetParams(params))
+    with pytest.raises(UnknownParameter, match=hand):
+        run.fork(edits=[SetParams(params)])
 
 
 def test_a_raw_definition_that_nothing_runs_needs_no_leave() -> None:

@@ -17,7 +17,7 @@ from nbrunner.core.events import (
 )
 from nbrunner.errors import NotAnApprover, NotARule, Ungated, UnknownParameter
 from nbrunner.loop.approval import checked_approver
-from nbrunner.replay import use
+from nbrunner.replay import think, use
 from tests.loop.steering import Followed, assert_the_api_takes_all
 from tests.loop.test_toolsets import Browser, member
 from tests.loop.toolkit import counted_tools
@@ -122,6 +122,19 @@ def test_an_edited_input_runs_once_and_both_inputs_are_kept() -> None:
     assert call.verdict == "modified"
     # The reply is kept as it came: what Claude proposed is what it reads again.
     assert asked.wire.bodies[1]["messages"][1]["content"][0]["input"] == call.input
+
+
+def test_an_edited_input_leaves_the_reply_with_its_thinking_as_it_came() -> None:
+    asked = Asked([think("Three, I think."), ADD], "It is 4.")
+    (call_id,) = asked.start()
+    asked.run.approve(call_id, input={"a": 2, "b": 2})
+    asked.ends()
+    assert asked.run.text == "It is 4."
+    reply = asked.run.transcript.iterations[0].reply
+    assert reply is not None
+    assert asked.wire.bodies[1]["messages"][1]["content"] == reply["content"]
+    assert reply["content"][0]["signature"]
+    assert asked.ran == [("add", 2, 2)]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ nothing here depends on a clock.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from tests.browser.lab import write_notebook
 from tests.browser.panel import Panel
@@ -62,7 +62,7 @@ replies = Replies(script({replies}), 1, sleep=hold)
 SYSTEM = "You answer questions about the weather, shortly."
 CELL = (
     "%%toolrun weather --tools get_weather,get_forecast --client replies "
-    "--max-iterations 100 "
+    "--max-iterations 100 {options} "
     f'--system-text "{SYSTEM}"\n'
     "What's the weather like in Paris, and will it rain in Oslo tomorrow?"
 )
@@ -92,6 +92,10 @@ ROAD_HOLDS = {
     (3, 5): "retried",
 }
 ANSWER = f'say("It is sunny in Paris."), {USAGE}'
+DECIDED = f"""
+    {BOTH},
+    reply(say("Light rain is forecast for Paris: take an umbrella."), {CACHED}),
+"""
 HUNDRED = f"""
     *[reply(say(f"Station {{n}} of 99."), use("get_forecast", city="Paris", days=n),
             {CACHED}) for n in range(1, 100)],
@@ -115,13 +119,15 @@ class Scene:
         replies: str,
         *,
         holds: dict[tuple[int, int], str] | None = None,
+        options: str = "",
         app: Literal["lab", "notebook"] = "lab",
     ) -> None:
         self._lab, self._app, self._name = lab, app, f"{name}.ipynb"
         self._gates = lab.root / f"{name}-gates"
         self._gates.mkdir()
         setup = SETUP.format(gates=self._gates.name, holds=holds or {}, replies=replies)
-        write_notebook(lab.root / self._name, [setup, CELL, "print('after')"])
+        cell = CELL.replace("{options}", options)
+        write_notebook(lab.root / self._name, [setup, cell, "print('after')"])
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -207,6 +213,26 @@ def interrupted(scene: Scene) -> Iterator[str]:
     yield "interrupted"
 
 
+def asking(scene: Scene) -> Iterator[str]:
+    """A run whose calls wait for a person, who is about to change one."""
+    panel = scene.panel
+    panel.wait_status("waiting for your decision on 2 calls")
+    waiting = panel.root.locator(".nbr-call").filter(has_text="get_forecast")
+    waiting.get_by_text("Edit the input").click()
+    waiting.get_by_role("textbox", name="city of get_forecast").fill("Paris")
+    days = waiting.get_by_role("textbox", name="days of get_forecast")
+    days.fill("2")
+    days.blur()  # no caret that blinks in a picture
+    yield "asking"
+    panel.press("Run with this input: get_forecast")
+    panel.wait_status("waiting for your decision on 1 call")
+    why = panel.root.get_by_role("textbox", name="why get_weather is rejected")
+    why.fill("Only the forecast, please.")
+    panel.press("Reject: get_weather")
+    scene.ends()
+    yield "decided"
+
+
 def one(scene: Scene) -> Iterator[str]:
     """A run of one iteration."""
     scene.ends()
@@ -223,11 +249,20 @@ def hundred(scene: Scene) -> Iterator[str]:
     yield "hundred-done"
 
 
-Story = tuple[str, dict[tuple[int, int], str], "Callable[[Scene], Iterator[str]]"]
+class Story(NamedTuple):
+    """What a scene plays, and the states it is brought into."""
+
+    replies: str
+    holds: dict[tuple[int, int], str]
+    states: Callable[[Scene], Iterator[str]]
+    options: str = ""
+
+
 STORIES: dict[str, Story] = {
-    "road": (ROAD, ROAD_HOLDS, road),
-    "stopped": (BOTH, {}, stopped),
-    "interrupted": (BOTH, {}, interrupted),
-    "one": (f"reply({ANSWER})", {}, one),
-    "hundred": (HUNDRED, {(100, 0): "last"}, hundred),
+    "road": Story(ROAD, ROAD_HOLDS, road),
+    "stopped": Story(BOTH, {}, stopped),
+    "interrupted": Story(BOTH, {}, interrupted),
+    "asking": Story(DECIDED, {}, asking, "--approve ask"),
+    "one": Story(f"reply({ANSWER})", {}, one),
+    "hundred": Story(HUNDRED, {(100, 0): "last"}, hundred),
 }

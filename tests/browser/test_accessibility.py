@@ -55,12 +55,12 @@ FOCUSED = """() => {
 
 
 def scene(lab: Lab, story: str, name: str, app: App = "lab") -> Scene:
-    replies, holds, _ = STORIES[story]
-    return Scene(lab, name, replies, holds=holds, app=app)
+    replies, holds, _, options = STORIES[story]
+    return Scene(lab, name, replies, holds=holds, options=options, app=app)
 
 
 def reached(it: Scene, state: str) -> None:
-    states = STORIES["road"][2](it)
+    states = STORIES["road"].states(it)
     assert state in states  # takes the steps that lead there
 
 
@@ -75,12 +75,12 @@ def grave_findings(page: Page) -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("app", ["lab", "notebook"])
-@pytest.mark.parametrize("story", ["road", "interrupted"])
+@pytest.mark.parametrize("story", ["road", "interrupted", "asking"])
 def test_no_state_has_a_serious_finding_or_pale_text(
     lab: Lab, story: str, app: App
 ) -> None:
     with scene(lab, story, f"axe-{story}-{app}", app) as it:
-        for state in STORIES[story][2](it):
+        for state in STORIES[story].states(it):
             it.root.evaluate(OPEN_ALL)
             for theme in ("light", "dark", "contrast"):
                 it.notebook.set_theme(theme)
@@ -157,7 +157,7 @@ def test_a_screen_reader_is_told_each_name_and_one_status(lab: Lab) -> None:
     with scene(lab, "road", "names") as it:
         status = it.root.get_by_role("status")
         said = []
-        for state in STORIES["road"][2](it):
+        for state in STORIES["road"].states(it):
             if state == "done":
                 break
             assert status.count() == 1
@@ -200,7 +200,7 @@ def test_with_reduced_motion_nothing_moves(lab: Lab) -> None:
     moving = "root => root.getAnimations({subtree: true}).length"
     with scene(lab, "road", "still") as it:
         page = it.notebook.page
-        for state in STORIES["road"][2](it):
+        for state in STORIES["road"].states(it):
             assert bool(it.root.evaluate(moving)) == (state in ("waiting", "streaming"))
             page.emulate_media(reduced_motion="reduce")
             assert it.root.evaluate(moving) == 0

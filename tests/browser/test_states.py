@@ -21,8 +21,8 @@ LARGEST_BYTES = 60_000
 TALLEST_PX = 1_300
 SIZES = {"narrow": (600, 1), "wide": (1500, 1), "zoomed": (1300, 2)}
 THEMES = {"": "light", "-dark": "dark", "-contrast": "contrast"}
-IN_EVERY_THEME = ("streaming", "steered", "failed", "done")
-IN_EVERY_SIZE = ("steered", "failed", "done")
+IN_EVERY_THEME = ("streaming", "steered", "asking", "failed", "done")
+IN_EVERY_SIZE = ("steered", "asking", "failed", "done")
 
 # What sticks out of the panel's edge; a gist ends in an ellipsis instead.
 STICKS_OUT = """(root) => {
@@ -89,8 +89,9 @@ def looks_at(notebook: Notebook, root: Locator, state: str) -> None:
 
 @pytest.mark.parametrize("story", STORIES)
 def test_the_panel_fits_its_page_in_every_state(lab: Lab, story: str) -> None:
-    replies, holds, states = STORIES[story]
-    with Scene(lab, f"states-{story}", replies, holds=holds) as scene:
+    replies, holds, states, options = STORIES[story]
+    name = f"states-{story}"
+    with Scene(lab, name, replies, holds=holds, options=options) as scene:
         resize(scene.notebook.page, 1300)
         for state in states(scene):
             assert scene.root.evaluate(STICKS_OUT) == []

@@ -285,7 +285,7 @@ def failure_of(error: Exception, partial: tuple[Block, ...]) -> Failure:
     if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError):
         advice = "Check the network and the address, then retry."
         return Failure(kind="connection", advice=advice, retryable=True, **facts)
-    if isinstance(error, _BAD_REPLY) and "JSON serializable" not in str(error):
+    if _is_bad_reply(error):
         advice = "Retry; if it comes again, what answers is not the Messages API."
         return Failure(kind="api", advice=advice, retryable=True, **facts)
     advice = "The SDK did not send it: mend what it names, then retry."
@@ -311,6 +311,17 @@ def _status_failure(error: anthropic.APIStatusError, facts: Any) -> Failure:
 
 _BAD_REPLY = (JSONDecodeError, AssertionError, AttributeError, LookupError, TypeError)
 """What the SDK trips over when a reply has another shape than a message."""
+
+
+def _is_bad_reply(error: Exception) -> bool:
+    """Whether the SDK tripped over the reply, and not over what it was to send."""
+    is_ours = any(words in str(error) for words in _NOT_SENT_FOR)
+    return isinstance(error, _BAD_REPLY) and not is_ours
+
+
+_NOT_SENT_FOR = ("JSON serializable", "resolve authentication")
+"""What says that the SDK raised one of these before there was a reply."""
+
 
 _PASSING = "The service is at fault, and it passes: wait a moment, then retry."
 _ADVICE: dict[str, tuple[str | None, bool]] = {
@@ -342,6 +353,8 @@ def _seen(error: Exception) -> str:
         return f"{error.message} ({cause!r})" if cause else error.message
     if isinstance(error, httpx2.HTTPError):
         return f"The connection broke: {error}."
+    if _is_bad_reply(error):
+        return f"The reply is no message of the API: reading it raised {error!r}."
     return str(error) if isinstance(error, NbrunnerError) else repr(error)
 
 

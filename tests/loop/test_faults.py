@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import anthropic
 import httpx2
 import pytest
 
@@ -125,6 +126,7 @@ PASSING = "The service is at fault, and it passes: wait a moment, then retry."
 SAME_AGAIN = "Retry sends the same request again; no tool runs twice."
 NETWORK = "Check the network and the address, then retry."
 NO_API = "Retry; if it comes again, what answers is not the Messages API."
+UNREADABLE = "The reply is no message of the API: reading it raised"
 
 HALF_AN_ERROR = breaking(500, b'{"error": {"type": "api_', httpx2.ReadError("cut off"))
 
@@ -198,19 +200,19 @@ EITHER: dict[str, Fault] = {
 }
 
 PLAIN: dict[str, Fault] = {
-    "an empty body": Fault("api", "JSONDecodeError(", NO_API, answer=answering(b"")),
-    "a page": Fault("api", "JSONDecodeError(", NO_API, answer=answering(b"<html>")),
-    "an empty object": Fault("api", "TypeError(", NO_API, answer=answering(b"{}")),
-    "a list": Fault("api", "AttributeError(", NO_API, answer=answering(b"[]")),
+    "an empty body": Fault("api", f"{UNREADABLE} JSONDecodeError(", NO_API, answer=answering(b"")),
+    "a page": Fault("api", f"{UNREADABLE} JSONDecodeError(", NO_API, answer=answering(b"<html>")),
+    "an empty object": Fault("api", f"{UNREADABLE} TypeError(", NO_API, answer=answering(b"{}")),
+    "a list": Fault("api", f"{UNREADABLE} AttributeError(", NO_API, answer=answering(b"[]")),
     "a text as content": Fault(
         "api",
-        "AttributeError(",
+        f"{UNREADABLE} AttributeError(",
         NO_API,
         answer=answering(b'{"role": "assistant", "content": "hi"}'),
     ),
     "a call without id, name and input": Fault(
         "api",
-        "KeyError('id')",
+        f"{UNREADABLE} KeyError('id')",
         NO_API,
         answer=answering(
             b'{"role": "assistant", "stop_reason": "tool_use", '
@@ -315,10 +317,10 @@ STREAM: dict[str, Fault] = {
         PASSING,
         reply=cut(FIVE, 5, "strange_error"),
     ),
-    "an empty stream": Fault("api", "AssertionError()", NO_API, answer=streaming()),
+    "an empty stream": Fault("api", f"{UNREADABLE} AssertionError()", NO_API, answer=streaming()),
     "a line that is not JSON": Fault(
         "stream",
-        "JSONDecodeError(",
+        f"{UNREADABLE} JSONDecodeError(",
         SAME_AGAIN,
         answer=streaming(START, block_start(TEXT), (delta()[0], "{not json")),
     ),
@@ -334,21 +336,21 @@ STREAM: dict[str, Fault] = {
     ),
     "a stream that starts in the middle": Fault(
         "api",
-        "IndexError(",
+        f"{UNREADABLE} IndexError(",
         NO_API,
         answer=streaming(delta(type="text_delta", text="x")),
     ),
     "a delta of no block": Fault(
         "api",
-        "IndexError(",
+        f"{UNREADABLE} IndexError(",
         NO_API,
         answer=streaming(START, delta(type="text_delta", text="x")),
     ),
     "a block of nothing": Fault(
-        "api", "AttributeError(", NO_API, answer=streaming(START, block_start(None))
+        "api", f"{UNREADABLE} AttributeError(", NO_API, answer=streaming(START, block_start(None))
     ),
     "a page in place of a stream": Fault(
-        "api", "AssertionError()", NO_API, answer=answering(b"<html>", "text/html")
+        "api", f"{UNREADABLE} AssertionError()", NO_API, answer=answering(b"<html>", "text/html")
     ),
 }
 
@@ -611,6 +613,20 @@ def test_what_the_sdk_cannot_send_is_told_and_nothing_goes_out(
     advice = "The SDK did not send it: mend what it names, then retry."
     assert failure_at(run, 0).advice == advice
     assert wire.bodies == []
+
+
+@both_ways
+def test_a_client_without_a_key_is_told_to_be_the_fault_and_not_the_reply(
+    monkeypatch: pytest.MonkeyPatch, *, stream: bool
+) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    run = Run(client=anthropic.Anthropic(), messages="?", stream=stream)
+    run.wait(20)
+    failure = failure_at(run, 0)
+    assert "Could not resolve authentication method" in failure.message
+    assert failure.advice.startswith("The SDK did not send it")
+    assert not failure.retryable
 
 
 def test_more_tokens_than_a_plain_request_may_ask_for_are_told() -> None:

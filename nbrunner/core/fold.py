@@ -87,7 +87,8 @@ def _(event: events.EditApplied, transcript: Transcript) -> Transcript:
             return _with(done, marks=marks_after(transcript.marks, edit))
         case edits.EditResult():
             messages = with_result_edited(transcript.messages, edit, transcript.sent)
-            return _with_edited_call(_with_messages(done, messages), edit)
+            done = _with_messages(done, messages)
+            return _with_edited_call(done, edit, event.by)
         case edits.SetMessages():
             messages = with_messages_set(transcript.messages, edit, transcript.sent)
             return _with_messages(done, messages, sent=len(edit.messages))
@@ -389,12 +390,14 @@ def _with_messages(
     return _with(transcript, messages=messages, known=known, **changes)
 
 
-def _with_edited_call(transcript: Transcript, edit: edits.EditResult) -> Transcript:
+def _with_edited_call(
+    transcript: Transcript, edit: edits.EditResult, by: commands.By
+) -> Transcript:
     found = transcript.find_call(edit.call_id)
     if found is None:
         return transcript
     iteration, call = found
-    changes: dict[str, Any] = {"result": edit.content, "is_edited": True}
+    changes = {"result": edit.content, "is_edited": True, "edited_by": by}
     if not call.is_edited:
         changes["returned"] = call.result
     if edit.is_error is not None:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from nbrunner.core.blocks import Block, Message, Value, content_of, text_of, tool_uses
 from nbrunner.core.caching import Mark
-from nbrunner.core.commands import Command, Submit
+from nbrunner.core.commands import By, Command, Submit
 from nbrunner.core.edits import Edit
 from nbrunner.core.events import (
     Display,
@@ -67,6 +67,7 @@ class ToolCall(Value):
         result: The `content` of the result block, as Claude reads it.
         returned: What the result was before someone edited it.
         is_edited: Whether someone edited the result.
+        edited_by: Who did so last, where that is known.
         reads_as_error: What an edit says of `is_error`; None where none does.
         traceback: The whole traceback of a failed tool, for the person.
         stdout: What the tool printed.
@@ -86,6 +87,7 @@ class ToolCall(Value):
     result: Any = None
     returned: Any = None
     is_edited: bool = False
+    edited_by: By | None = None
     reads_as_error: bool | None = None
     traceback: str | None = None
     stdout: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from nbrunner.core.blocks import text_of
@@ -62,4 +63,11 @@ def _words(dropped: DroppedReply) -> str:
     # Calls that were rejected, or never begun, have their results as well.
     ran = [c.name for c in dropped.tool_calls if c.executed_input is not None]
     said = "dropped reply, not sent on"
-    return f"{said}; {', '.join(ran)} ran, and its result is dropped" if ran else said
+    if not ran:
+        return said
+    named = [
+        name if times == 1 else f"{name} ({times} times)"
+        for name, times in Counter(ran).items()
+    ]
+    results = "its result is" if len(ran) == 1 else "their results are"
+    return f"{said}; {', '.join(named)} ran, and {results} dropped"

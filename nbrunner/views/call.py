@@ -15,7 +15,7 @@ from nbrunner.views.json_tree import json_fragment
 from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
 from nbrunner.views.marks import beside_row, mark_chip, refusal_at, toggles
 from nbrunner.views.result_form import result_form
-from nbrunner.views.verdict import verdict_words
+from nbrunner.views.verdict import edited_words, verdict_words
 
 if TYPE_CHECKING:
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
@@ -123,7 +123,7 @@ def _asked_and_told(
     if not call.is_answered:
         return asked
     label = "what Claude was told" if call.is_error else "result"
-    label = f"{label}, edited" if call.is_edited else label
+    label = ", ".join(filter(None, [label, edited_words(call)]))
     told = content_part(call.result, label=label, look=look, part=part("result"))
     if call.is_edited:
         before, where = call.returned, part("returned")

@@ -28,7 +28,7 @@ from nbrunner.views.server_calls import (
     result_of,
     server_call_words,
 )
-from nbrunner.views.verdict import ungated_words, verdict_words
+from nbrunner.views.verdict import edited_words, ungated_words, verdict_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,7 +129,7 @@ def _call(
         yield words.cut_inline(trace)
     if call.is_answered:
         kind = "error" if call.is_error else "result"
-        kind = f"{kind}, edited" if call.is_edited else kind
+        kind = ", ".join(filter(None, [kind, edited_words(call)]))
         yield f"<- {kind}: {words.cut_inline(words.result_text(call.result))}"
         if call.is_edited:
             returned = words.cut_inline(words.result_text(call.returned))

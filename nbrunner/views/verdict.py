@@ -43,6 +43,14 @@ def verdict_words(call: ToolCall) -> str | None:
             return None
 
 
+def edited_words(call: ToolCall) -> str | None:
+    """That the result was edited, and by whom where that is known."""
+    if not call.is_edited:
+        return None
+    who = {"person": " by you", "code": " by code", None: ""}
+    return f"edited{who[call.edited_by]}"
+
+
 def ungated_words(transcript: Transcript) -> str | None:
     """Which tools run without asking, in a run whose approver is asked."""
     names = ungated_in(transcript.settings) if transcript.is_gated else ()

@@ -54,7 +54,7 @@ def test_a_result_that_is_edited_before_it_goes_out_is_what_claude_reads(
         box.fill("Rain in Paris")
         notebook.screenshot(f"{app}-edit-result", notebook.cell(1))
         box.press("Control+Enter")
-        panel.wait_text("result, edited")
+        panel.wait_text("result, edited by you")
         panel.wait_text("before the edit")
         notebook.screenshot(f"{app}-edited-result", notebook.cell(1))
         panel.press("Go on")

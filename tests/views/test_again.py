@@ -71,6 +71,16 @@ def test_what_ran_for_a_dropped_reply_is_named() -> None:
     assert "get_temperature ran, and its result is dropped" in run.to_text()
 
 
+def test_calls_that_ran_more_than_once_for_a_dropped_reply_are_counted() -> None:
+    home = use("get_temperature", city="Oslo")
+    run = run_of([WARM, home, use("look", what="a blank")], say("It is warm."))
+    pause_behind_a_reply(run, Followed(run))
+    run.retry()
+    run.wait()
+    said = "; get_temperature (2 times), look ran, and their results are dropped"
+    assert f"dropped reply, not sent on{said}" in run.to_text()
+
+
 def test_a_call_that_waited_for_a_decision_is_not_said_to_have_run() -> None:
     run = run_of(WARM, say("It is warm."), approver=ask)
     followed = Followed(run)
@@ -100,8 +110,19 @@ def test_an_edited_result_stands_beside_what_the_tool_returned() -> None:
     run.resume()
     run.wait()
     for page in (live(run), parsed(run.to_html())):
-        assert "result, edited30before the edit20" in page.text
-    assert "<- result, edited: 30\n    (before the edit: 20)" in run.to_text()
+        assert "result, edited by code30before the edit20" in page.text
+    assert "<- result, edited by code: 30\n    (before the edit: 20)" in run.to_text()
+
+
+def test_an_edit_by_a_person_is_said_to_be_theirs() -> None:
+    run = paused_behind_a_call()
+    (call,) = run.transcript.iterations[0].tool_calls
+    run.submit(EditResult(call.id, "30"), by="person")
+    run.resume()
+    run.wait()
+    for page in (live(run), parsed(run.to_html())):
+        assert "result, edited by you30before the edit20" in page.text
+    assert "<- result, edited by you: 30" in run.to_text()
 
 
 @pytest.mark.parametrize(

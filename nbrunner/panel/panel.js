@@ -329,8 +329,21 @@ class View {
     this.send(message);
   }
 
+  /** @param {HTMLDetailsElement} details what its own line opened: back to that */
+  shut(details) {
+    this.opened.set(details.dataset.key, false);
+    details.open = false;
+    details.querySelector("summary").focus();
+  }
+
   onKey(event) {
     if (event.key === "Escape") {
+      const form = event.target.closest(".nbr-way[open]");
+      if (form) {
+        if (event.type === "keydown") this.shut(form);
+        event.stopPropagation();
+        return;
+      }
       // Back to Jupyter, whose own keys then work again: its cell or notebook.
       if (event.type === "keydown") this.el.parentElement?.closest("[tabindex]")?.focus();
       return;

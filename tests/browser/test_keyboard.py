@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.panel import Panel, Steered, requests
+from tests.browser.test_approvals import refresh
 
 if TYPE_CHECKING:
     from tests.browser.lab import Lab
@@ -93,4 +94,40 @@ def test_the_focus_comes_back_to_step_once_the_step_is_done(lab: Lab) -> None:
         panel.wait_status("paused, Claude is done")
         expect(step).to_be_focused()
         step.press("Enter")
+        notebook.wait_idle()
+
+
+@pytest.mark.parametrize("app", ["lab", "notebook"])
+def test_escape_closes_an_open_form_and_the_next_one_leaves_the_panel(
+    lab: Lab, app: Literal["lab", "notebook"]
+) -> None:
+    steered = Steered(lab, f"escape-{app}", REPLIES, options="--approve ask")
+    steered.opens_the_gate()
+    with lab.open(steered.name, app) as notebook:
+        panel = Panel(notebook)
+        notebook.run_all()
+        panel.wait_status("waiting for your decision on 1 call")
+        keyboard = notebook.page.keyboard
+        line = panel.root.locator("summary", has_text="Edit the input")
+        form = panel.root.locator(".nbr-way").filter(has_text="Edit the input")
+        line.press("Enter")
+        field = panel.root.get_by_role("textbox", name="location of get_weather")
+        field.fill("Oslo")
+        keyboard.press("Escape")
+        expect(line).to_be_focused()
+        expect(form).not_to_have_attribute("open", "")
+        line.press("Enter")
+        # What was typed is there again, and the line itself closes the form too.
+        expect(field).to_have_value("Oslo")
+        keyboard.press("Escape")
+        expect(form).not_to_have_attribute("open", "")
+        # A refreshing opens nothing again.
+        refresh(notebook, app)
+        expect(form).not_to_have_attribute("open", "")
+        line.focus()
+        keyboard.press("Escape")
+        inside = "it => it.contains(document.activeElement)"
+        assert not panel.root.evaluate(inside)
+        assert notebook.page.evaluate(CELLS) == 2
+        panel.press("Approve: get_weather")
         notebook.wait_idle()

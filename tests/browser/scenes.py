@@ -112,7 +112,7 @@ class Scene:
         root: The panel or the static page, whichever the cell shows.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - most of them by name
         self,
         lab: Lab,
         name: str,

@@ -200,10 +200,18 @@ EITHER: dict[str, Fault] = {
 }
 
 PLAIN: dict[str, Fault] = {
-    "an empty body": Fault("api", f"{UNREADABLE} JSONDecodeError(", NO_API, answer=answering(b"")),
-    "a page": Fault("api", f"{UNREADABLE} JSONDecodeError(", NO_API, answer=answering(b"<html>")),
-    "an empty object": Fault("api", f"{UNREADABLE} TypeError(", NO_API, answer=answering(b"{}")),
-    "a list": Fault("api", f"{UNREADABLE} AttributeError(", NO_API, answer=answering(b"[]")),
+    "an empty body": Fault(
+        "api", f"{UNREADABLE} JSONDecodeError(", NO_API, answer=answering(b"")
+    ),
+    "a page": Fault(
+        "api", f"{UNREADABLE} JSONDecodeError(", NO_API, answer=answering(b"<html>")
+    ),
+    "an empty object": Fault(
+        "api", f"{UNREADABLE} TypeError(", NO_API, answer=answering(b"{}")
+    ),
+    "a list": Fault(
+        "api", f"{UNREADABLE} AttributeError(", NO_API, answer=answering(b"[]")
+    ),
     "a text as content": Fault(
         "api",
         f"{UNREADABLE} AttributeError(",
@@ -317,7 +325,9 @@ STREAM: dict[str, Fault] = {
         PASSING,
         reply=cut(FIVE, 5, "strange_error"),
     ),
-    "an empty stream": Fault("api", f"{UNREADABLE} AssertionError()", NO_API, answer=streaming()),
+    "an empty stream": Fault(
+        "api", f"{UNREADABLE} AssertionError()", NO_API, answer=streaming()
+    ),
     "a line that is not JSON": Fault(
         "stream",
         f"{UNREADABLE} JSONDecodeError(",
@@ -347,10 +357,16 @@ STREAM: dict[str, Fault] = {
         answer=streaming(START, delta(type="text_delta", text="x")),
     ),
     "a block of nothing": Fault(
-        "api", f"{UNREADABLE} AttributeError(", NO_API, answer=streaming(START, block_start(None))
+        "api",
+        f"{UNREADABLE} AttributeError(",
+        NO_API,
+        answer=streaming(START, block_start(None)),
     ),
     "a page in place of a stream": Fault(
-        "api", f"{UNREADABLE} AssertionError()", NO_API, answer=answering(b"<html>", "text/html")
+        "api",
+        f"{UNREADABLE} AssertionError()",
+        NO_API,
+        answer=answering(b"<html>", "text/html"),
     ),
 }
 

@@ -97,12 +97,13 @@ def redact_json(value: JSON) -> JSON:
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
-        return {redact_json(key): _redact_item(key, it) for key, it in value.items()}
+        return {redact_json(key): redact_item(key, it) for key, it in value.items()}
     if isinstance(value, list | tuple):
         return [redact_json(item) for item in value]
     return value
 
 
-def _redact_item(key: JSON, item: JSON) -> JSON:
+def redact_item(key: JSON, item: JSON) -> JSON:
+    """The same of what stands under a key."""
     secret = isinstance(item, str) and item and _SECRET_KEY.fullmatch(str(key))
     return REDACTED if secret else redact_json(item)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nbrunner.core.blocks import text_of
 from nbrunner.core.caching import MAX_MARKS
 from nbrunner.core.commands import Pause, Resume, Step, Stop
-from nbrunner.core.redact import redact_json
+from nbrunner.core.redact import redact_item, redact_json
 from nbrunner.views.fields import at, decoded_size, text_at
 from nbrunner.views.printable import printable
 
@@ -219,7 +219,7 @@ def arguments(call: ToolCall) -> list[tuple[str, str]]:
 
 
 def _argument(name: str, value: Any) -> tuple[str, str]:
-    text = json.dumps(redact_json(value), ensure_ascii=False, default=repr)
+    text = json.dumps(redact_item(name, value), ensure_ascii=False, default=repr)
     # Redacted as one: that the name is `password` tells what the value is.
     name, _, text = printable(f"{name}={text}").partition("=")
     limit = _SIGNATURE_CHARACTERS

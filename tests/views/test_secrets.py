@@ -54,9 +54,10 @@ def test_a_key_behind_a_line_break_in_json_is_not_shown(key: str) -> None:
         assert leaked(shown_with(place, f"first line\n{key}"), key) == []
 
 
+@pytest.mark.parametrize("value", ["hunter-2-hunter", "a hunter of many words"])
 @pytest.mark.parametrize("name", ["password", "api_key", "client-secret"])
-def test_an_argument_whose_name_says_secret_is_not_shown(name: str) -> None:
-    call = ToolCall(id="toolu_1", name="login", input={name: "hunter-2-hunter"})
+def test_an_argument_whose_name_says_secret_is_not_shown(name: str, value: str) -> None:
+    call = ToolCall(id="toolu_1", name="login", input={name: value})
     request = Request(settings=Settings(model="m", max_tokens=1), messages=())
     use = {"type": "tool_use", "id": "toolu_1"}
     iteration = Iteration(
@@ -90,7 +91,7 @@ def test_a_key_in_a_large_json_is_not_shown() -> None:
     fill = ["word " * 99] * 30
     for key in KEYS.values():
         call = {"log": f"ok\n{key}", key: {f"\n{key}": [key, *fill]}}
-        tree = json_fragment({"in": call, "client_secret": "hunter-2-hunter"})
+        tree = json_fragment({"in": call, "client_secret": "a hunter of many words"})
         assert "nbr-tree" in tree
         assert leaked((tree,), key) == leaked((tree,), "hunter") == []
 

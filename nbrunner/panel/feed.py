@@ -123,7 +123,7 @@ class Feed:
                 self._tell({"op": "patch", "changes": list(changes.values())})
 
     def show_all(self, part: str) -> None:
-        """Show a long text whole, in all views and from now on.
+        """Show a long text whole, or a level of JSON, in all views and from now on.
 
         Raises:
             IntentRefused: There is no such part.
@@ -132,7 +132,7 @@ class Feed:
             look = replace(self._look, whole=self._look.whole | {part})
             change = holder_of(part, self._run.transcript, look)
             if change is None:
-                raise IntentRefused("That text is no longer part of the run.")
+                raise IntentRefused("That is no longer part of the run.")
             self._look = look
             self._tell({"op": "patch", "changes": [change]})
 

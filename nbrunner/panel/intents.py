@@ -112,7 +112,7 @@ class SeeBranch(Value):
 
 
 class ShowAll(Value):
-    """A long text that is to be shown whole: asked of the panel, not of the run."""
+    """A long text to show whole, or a level of JSON: asked of the panel alone."""
 
     intent: Literal["more"]
     part: str = Field(max_length=LONGEST_KEY)

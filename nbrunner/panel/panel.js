@@ -129,7 +129,7 @@ class View {
     /** @type {Map<string, boolean>} what the person opened or closed, by key */
     this.opened = new Map();
     this.sent = "";
-    /** @type {HTMLButtonElement | undefined} what was pressed last */
+    /** @type {HTMLElement | undefined} what was pressed last */
     this.pressed = undefined;
     /** @type {string | undefined} the intent of the button that lost the focus */
     this.parted = undefined;
@@ -190,6 +190,8 @@ class View {
       // Nothing closes by itself while someone is at it.
       if (shown?.open && !details.open && this.isAt(shown)) this.opened.set(key, true);
       details.open = this.opened.get(key) ?? details.open;
+      // What is still to be fetched is open only while it is asked for.
+      if (details.dataset.part) details.open = Boolean(shown?.dataset.part && shown.open);
     }
     return next;
   }
@@ -214,11 +216,13 @@ class View {
     const before = ownerDocument.activeElement;
     const wasInside = this.el.contains(before);
     const intent = before?.closest('[data-key="bar"]') && before.dataset.intent;
+    const level = before?.closest(".nbr-tree details");
     change();
     this.count();
     if (wasInside && !this.el.contains(ownerDocument.activeElement)) {
       this.parted = intent;
-      this.nextFocus()?.focus({ preventScroll: true });
+      const line = level?.isConnected && level.querySelector("summary");
+      (line || this.nextFocus())?.focus({ preventScroll: true });
     } else this.comeBack();
   }
 
@@ -271,10 +275,11 @@ class View {
 
   /** @param {string} reason */
   refuse(reason) {
-    const form = this.pressed?.isConnected && this.pressed.closest("[data-form]");
-    const inForm = form ? form.querySelector(".nbr-refused") : null;
-    const place = inForm ?? find(this.el, "refused");
+    const pressed = this.pressed?.isConnected ? this.pressed : undefined;
+    const near = pressed?.closest("[data-form], .nbr-json");
+    const place = near?.querySelector(".nbr-refused") ?? find(this.el, "refused");
     if (place) place.textContent = reason;
+    if (reason && pressed?.matches("details[data-part]")) this.shut(pressed);
     const box = this.box();
     if (reason && this.sent && box && !box.value) box.value = this.sent;
     this.sent = "";
@@ -291,11 +296,12 @@ class View {
     const details = event.target.closest("summary")?.parentElement;
     // The click toggles it after this handler.
     if (details?.dataset.key) this.opened.set(details.dataset.key, !details.open);
+    if (details?.dataset.part && !details.open) this.act(details);
     const button = event.target.closest("button[data-intent]");
     if (button && this.el.contains(button)) this.act(button);
   }
 
-  /** @param {HTMLButtonElement} button */
+  /** @param {HTMLElement} button or what asks for what is in it when it is opened */
   act(button) {
     const { intent, attempt, call, digest, place, note, part, ttl } = button.dataset;
     const { at, branch } = button.dataset;
@@ -331,9 +337,11 @@ class View {
 
   /** @param {HTMLDetailsElement} details what its own line opened: back to that */
   shut(details) {
+    const summary = details.querySelector("summary");
+    const isInside = details.contains(this.el.ownerDocument.activeElement);
     this.opened.set(details.dataset.key, false);
     details.open = false;
-    details.querySelector("summary").focus();
+    if (isInside) summary.focus();
   }
 
   onKey(event) {

@@ -1,12 +1,14 @@
-"""Long texts that a view asks for whole: which fragment holds one."""
+"""What a view asks for: a long text whole, or a level of JSON; and what holds it."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbrunner.core.caching import block_address
 from nbrunner.views.call import PART_FIELDS, call_fragment, call_key
+from nbrunner.views.html import escaped
 from nbrunner.views.iteration import (
     SYSTEM_KEY,
     SYSTEM_PART,
@@ -14,6 +16,7 @@ from nbrunner.views.iteration import (
     iteration_key,
     system_fragment,
 )
+from nbrunner.views.json_level import LEVEL_KEY, NEXT_PAGE
 from nbrunner.views.marks import MARKS, holds
 from nbrunner.views.next_request import NEXT_KEY, next_fragment
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
 _FIELDS = "|".join(PART_FIELDS)
 _CALL_PART = re.compile(rf"it(\d{{1,6}})\.call\.(.+)\.({_FIELDS})", re.DOTALL)
+_LEVEL = re.compile(rf"((.+){LEVEL_KEY})(?:{NEXT_PAGE})?", re.DOTALL)
+_DETAILS = re.compile(r"<details\b|</details>")
 _LISTED_PART = re.compile(r"it(\d{1,6})\.(?:block(\d{1,6})\.all|request\.(\d{1,6}))")
 
 
@@ -32,8 +37,10 @@ def holder_of(part: str, transcript: Transcript, look: Look) -> dict[str, str] |
     Args:
         part: The part's key, as a view sent it.
         transcript: The run.
-        look: How it is shown.
+        look: How it is shown, with the part among what is asked for.
     """
+    if (level := _LEVEL.fullmatch(part)) is not None:
+        return _level(level, transcript, look)
     if part == SYSTEM_PART.key and transcript.settings.system:
         return {"key": SYSTEM_KEY, "html": str(system_fragment(transcript, look))}
     if part.startswith(MARKS):
@@ -49,6 +56,40 @@ def holder_of(part: str, transcript: Transcript, look: Look) -> dict[str, str] |
         return None
     html = call_fragment(transcript, iteration, call, look)
     return {"key": call_key(iteration, call), "html": str(html)}
+
+
+def _level(
+    level: re.Match[str], transcript: Transcript, look: Look
+) -> dict[str, str] | None:
+    """A level of a tree with what was asked for in it, and no more of the page.
+
+    What the page offers says which levels there are: it is rendered as it was before.
+    """
+    part, key, within = level[0], level[1], level[2]
+    before = replace(look, whole=look.whole - {part})
+    offers = holder_of(within, transcript, before)
+    if offers is None or f' data-part="{escaped(part)}"' not in offers["html"]:
+        return None
+    holder = holder_of(within, transcript, look)
+    element = _element(holder["html"], key) if holder else None
+    return {"key": key, "html": element} if element else holder
+
+
+def _element(html: str, key: str) -> str | None:
+    """The `details` of a key, cut out of a fragment; None where that is not clear.
+
+    No text is taken for a tag: whatever makes markup of a text escapes it.
+    """
+    named = f' data-key="{escaped(key)}"'
+    # The same value twice in one part: whoever asks gets all that holds them.
+    if html.count(named) != 1:
+        return None
+    start, depth = html.rindex("<details", 0, html.index(named)), 0
+    for tag in _DETAILS.finditer(html, start):
+        depth += 1 if tag[0] == "<details" else -1
+        if not depth:
+            return html[start : tag.end()]
+    return None
 
 
 def _holder_of_marks(

@@ -34,7 +34,7 @@ def content_part(content: Any, *, label: str, look: Look, part: Part) -> Html:
     if is_text(content):
         text = words.result_text(content) or "(an empty text)"
         shown = block(text, label=label, look=look, part=part)
-        tree = unfolded(text)
+        tree = unfolded(text, look=look, part=part)
         return h("div", shown, tree) if tree else shown
     return h("div", label_line(label), content_fragments(content, look=look, part=part))
 

@@ -80,7 +80,7 @@ def _shown(
     is_json = content.get("type") == "text" and asks_for_json(iteration)
     lasting = is_lasting(transcript, look)
     part = block_part(iteration, first)
-    return (_structured(content) if is_json else None) or _whole(
+    return (_structured(content, look, part) if is_json else None) or _whole(
         words.without_ids(content) if lasting else content, key, look, part
     )
 
@@ -112,12 +112,13 @@ def asks_for_json(iteration: Iteration) -> bool:
     return bool(params.get("output_format") or at(params, "output_config", "format"))
 
 
-def _structured(content: Block) -> Html | None:
+def _structured(content: Block, look: Look, part: Part) -> Html | None:
     value = parsed_json(text_at(content, "text"))
     if value is None:
         return None
     label = "structured output, indented for reading"
-    return h("div", json_fragment(value, label=label), class_="nbr-thing")
+    shown = json_fragment(value, label=label, look=look, part=part)
+    return h("div", shown, class_="nbr-thing")
 
 
 def _streaming(iteration: Iteration, place: int, content: Block, look: Look) -> Html:

@@ -134,7 +134,7 @@ def test_a_long_text_is_sent_to_who_asks_for_it_and_to_nobody_else(shown: Show) 
     assert "20 degrees, " * 90_000 in change["html"]
     assert len(shown(run).comm.sent) == 0
     panel.comm.hear({"intent": "more", "part": "it7.call.toolu_01.result"})
-    assert panel.comm.sent[-1]["reason"] == "That text is no longer part of the run."
+    assert panel.comm.sent[-1]["reason"] == "That is no longer part of the run."
 
 
 def test_a_stale_retry_sends_nothing_and_is_refused_in_the_bar(shown: Show) -> None:

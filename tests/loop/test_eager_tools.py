@@ -9,13 +9,23 @@ from anthropic import beta_tool
 from anthropic.lib.tools import ToolError
 from pydantic import TypeAdapter
 
-from nbrunner import Run, SetParams, approve_all, ask, by_tool, reject_all
+from nbrunner import (
+    EditResult,
+    Run,
+    SetParams,
+    ToggleCache,
+    approve_all,
+    ask,
+    by_tool,
+    reject_all,
+)
 from nbrunner.core.closing import INTERRUPTED, NOT_RUN
 from nbrunner.core.events import (
     BlockStarted,
     CallFinished,
     CallProposed,
     CallStarted,
+    EditRefused,
     Event,
     ReplyFinished,
 )
@@ -441,3 +451,54 @@ def test_the_events_of_a_broken_eager_reply_are_json_in_and_out() -> None:
     events: TypeAdapter[Any] = TypeAdapter(Event)
     read = [events.validate_json(e.model_dump_json()) for e in followed.events]
     assert read == followed.events
+
+
+def test_edits_of_a_result_whose_reply_still_streams_are_made_before_it_goes_out() -> (
+    None
+):
+    door = Door()
+    wire = Wire([ADD, MORE], "Done.", doors={(0, 7): door})
+    run = Run(
+        client=wire.client,
+        tools=counted_tools([]),
+        messages="?",
+        run_tools_eagerly=True,
+    )
+    followed = Followed(run)
+    run.start()
+    followed.wait_for("call_finished")
+    door.wait_until_reached()
+    call_id = run.transcript.iterations[0].tool_calls[0].id
+    run.submit(EditResult(call_id, "three"))
+    run.submit(ToggleCache(call_id))
+    door.open()
+    run.wait(PATIENCE_S)
+    assert followed.of(EditRefused) == []
+    edited = wire.bodies[1]["messages"][-1]["content"][0]
+    assert edited["content"] == "three"
+    assert edited["cache_control"] == {"type": "ephemeral"}
+
+
+def test_an_edit_of_a_result_whose_reply_broke_is_refused_with_the_reason() -> None:
+    door = Door()
+    wire = Wire(cut([ADD, MORE], 8, "drop"), "Done.", doors={(0, 7): door})
+    run = Run(
+        client=wire.client,
+        tools=counted_tools([]),
+        messages="?",
+        run_tools_eagerly=True,
+        hold_on_failure=True,
+    )
+    followed = Followed(run)
+    run.start()
+    followed.wait_for("call_finished")
+    door.wait_until_reached()
+    call_id = run.transcript.iterations[0].tool_calls[0].id
+    run.submit(EditResult(call_id, "three"))
+    door.open()
+    followed.wait_for("halted", why="failed")
+    run.retry()
+    run.wait(PATIENCE_S)
+    (refused,) = followed.of(EditRefused)
+    assert call_id in refused.reason
+    assert run.text == "Done."

@@ -136,8 +136,7 @@ class Phases(RunDesk):
         exchange = self._exchange
         if exchange is None or exchange.reply is not None:
             return
-        # Eager tools of the user's own loop run in here, on the notebook's loop.
-        with self.telling_of_failure(), self.places.loops.blocked():
+        with self.telling_of_failure():
             message = exchange.read(self._note_part)
             elapsed_s = time.perf_counter() - self._sent_at
             self._pen.write(

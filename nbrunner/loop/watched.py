@@ -47,9 +47,7 @@ class WatchedStream:
 
     def _next_event(self) -> Any:
         with self._driver.telling_of_failure():
-            # An eager tool runs in here.
-            with self._driver.places.loops.blocked():
-                event = next(self._stream, _END)
+            event = next(self._stream, _END)
             if event is not _END:
                 self._driver.hear(event)
             return event

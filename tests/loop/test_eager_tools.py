@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import Any
 
 import pytest
-from anthropic import beta_tool
+from anthropic import beta_async_tool, beta_tool
 from anthropic.lib.tools import ToolError
 from pydantic import TypeAdapter
 
@@ -22,6 +24,7 @@ from nbrunner import (
 from nbrunner.core.closing import INTERRUPTED, NOT_RUN
 from nbrunner.core.events import (
     BlockStarted,
+    CallAsked,
     CallFinished,
     CallProposed,
     CallStarted,
@@ -100,6 +103,7 @@ def test_a_call_that_a_person_is_asked_about_waits_and_the_others_run() -> None:
     ran.run.start()
     followed.wait_for("reply_finished", iteration=0)
     assert ran.calls == [("echo", "x")]
+    assert len(followed.of(CallAsked)) == 1
     add, _ = ran.run.transcript.iterations[0].tool_calls
     assert (add.status, ran.run.transcript.status) == ("asked", "asking")
     ran.run.approve(add.id)
@@ -204,8 +208,9 @@ def test_a_call_that_was_asked_about_is_gone_with_its_broken_reply() -> None:
 def test_an_approval_does_not_outlive_the_reply_that_broke() -> None:
     door = Door()
     calls: list[Any] = []
-    broken = cut([ADD, MORE], 7, "drop")
-    wire = Wire(broken, [ADD], "3.", doors={(0, 6): door})
+    named = {**ADD, "id": "toolu_again"}
+    broken = cut([named, MORE], 7, "drop")
+    wire = Wire(broken, [named], "3.", doors={(0, 6): door})
     run = Run(
         client=wire.client,
         tools=counted_tools(calls),
@@ -339,15 +344,41 @@ def test_a_toolset_s_member_runs_early_too() -> None:
     assert_the_api_takes_all(wire)
 
 
-def test_calls_that_are_left_at_the_end_may_be_made_side_by_side() -> None:
-    ran = eager([ADD, MORE, ADD], "3.", approver=ask, parallel_calls=True)
+def test_only_calls_that_are_left_at_the_end_are_made_side_by_side() -> None:
+    approver = by_tool({"add": ask, "*": approve_all})
+    echo = use("echo", value="x")
+    ran = eager([ADD, echo, MORE, echo], "3.", approver=approver, parallel_calls=True)
     followed = Followed(ran.run)
     ran.run.start()
     followed.wait_for("reply_finished", iteration=0)
-    for call in ran.run.transcript.iterations[0].tool_calls:
-        ran.run.approve(call.id)
+    first, _, third, _ = ran.run.transcript.iterations[0].tool_calls
+    ran.run.approve(first.id)
+    ran.run.approve(third.id)
     ran.run.wait(PATIENCE_S)
-    assert sorted(ran.calls) == [("add", 1, 2), ("add", 1, 2), ("add", 3, 4)]
+    assert ran.calls[:2] == [("echo", "x"), ("echo", "x")]
+    assert sorted(ran.calls[2:]) == [("add", 1, 2), ("add", 3, 4)]
+
+
+def test_asking_again_while_a_call_waits_for_a_person_asks_no_more_about_it() -> None:
+    door = Door()
+    wire = Wire([ADD, MORE], "Done.", doors={(0, 6): door})
+    run = Run(
+        client=wire.client,
+        tools=counted_tools([]),
+        messages="?",
+        approver=ask,
+        run_tools_eagerly=True,
+    )
+    followed = Followed(run)
+    run.start()
+    followed.wait_for("call_asked")
+    door.wait_until_reached()
+    run.retry()
+    door.open()
+    run.wait(PATIENCE_S)
+    places = [n for n, e in enumerate(followed.events) if e.kind == "iteration_started"]
+    assert [followed.transcripts[n].status for n in places] == ["running", "running"]
+    assert run.text == "Done."
 
 
 def test_a_call_that_the_body_defers_runs_at_its_end() -> None:
@@ -502,3 +533,25 @@ def test_an_edit_of_a_result_whose_reply_broke_is_refused_with_the_reason() -> N
     (refused,) = followed.of(EditRefused)
     assert call_id in refused.reason
     assert run.text == "Done."
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_coroutine_tool_runs_early_while_the_loop_blocks_the_notebook_s(
+    *, reads: bool
+) -> None:
+    @beta_async_tool
+    async def where() -> str:
+        """Tell which thread this is."""
+        return threading.current_thread().name
+
+    ran = eager([use("where"), say("So.")], "Done.", tools=[where])
+
+    async def cell() -> None:
+        ran.run._places.follow(asyncio.get_running_loop(), is_main=True)
+        for stream in ran.run:
+            if reads:
+                stream.until_done()
+
+    asyncio.run(asyncio.wait_for(cell(), PATIENCE_S))
+    (call,) = ran.run.transcript.iterations[0].tool_calls
+    assert call.result == "nbrunner-loop"

@@ -178,7 +178,8 @@ def test_calls_that_ran_before_the_stream_broke_are_kept_and_told() -> None:
     failure = iteration.failures[0]
     assert [(call.name, call.result) for call in failure.calls] == [("add", "3")]
     assert failure.advice == (
-        "Retry sends the same request again. What ran already (add) may run a second time."
+        "Retry sends the same request again. "
+        "What ran already (add) may run a second time."
     )
     assert (iteration.tool_calls, iteration.blocks) == ((), ())
     assert [block["type"] for block in failure.partial] == ["tool_use", "tool_use"]

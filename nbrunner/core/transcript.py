@@ -10,19 +10,11 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from nbrunner.core.blocks import Block, Message, Value, content_of, text_of, tool_uses
+from nbrunner.core.blocks import Block, Value, content_of, text_of, tool_uses
 from nbrunner.core.caching import Mark
-from nbrunner.core.commands import By, Command, Submit
+from nbrunner.core.commands import Command, Submit
 from nbrunner.core.edits import Edit
-from nbrunner.core.events import (
-    Display,
-    Failure,
-    Forked,
-    Outcome,
-    Source,
-    StoppedBy,
-    Verdict,
-)
+from nbrunner.core.events import Failure, Forked, Source, StoppedBy
 from nbrunner.core.history import survey
 from nbrunner.core.note import Note
 from nbrunner.core.redact import redact
@@ -32,10 +24,10 @@ from nbrunner.core.request import (
     with_notes,
     with_open_calls_closed,
 )
+from nbrunner.core.tool_call import ToolCall
 from nbrunner.core.tool_changes import with_tool_changes
 from nbrunner.core.usage import Usage
 
-CallStatus: TypeAlias = Literal["proposed", "asked", "running"] | Outcome
 RunStatus: TypeAlias = Literal[
     "ready", "running", "paused", "failed", "asking", "held", "finished"
 ]
@@ -51,61 +43,6 @@ _LEFT_OUT = (
     "This call had no result when the conversation was forked, and is not repeated: "
     "its tool may have run."
 )
-
-
-class ToolCall(Value):
-    """One call of a reply: what Claude asked for, and what came of it.
-
-    Attributes:
-        input: The input that Claude proposed.
-        executed_input: The input the tool ran with; None where it did not run.
-        digest: Stands for the input while someone is asked about it.
-        verdict: What was decided before it ran; None where nobody had to.
-        decided_by: Who decided: `person`, `code`, `approver`, or `trust` where the
-            tool was approved for the rest of the run before.
-        reason: Why it was rejected.
-        result: The `content` of the result block, as Claude reads it.
-        returned: What the result was before someone edited it.
-        is_edited: Whether someone edited the result.
-        edited_by: Who did so last, where that is known.
-        reads_as_error: What an edit says of `is_error`; None where none does.
-        traceback: The whole traceback of a failed tool, for the person.
-        stdout: What the tool printed.
-        displays: What the tool displayed: for the person, never sent.
-        elapsed_s: How long it ran, in seconds; None where it did not run.
-    """
-
-    id: str
-    name: str
-    input: Any
-    executed_input: Any = None
-    status: CallStatus = "proposed"
-    digest: str | None = None
-    verdict: Verdict | None = None
-    decided_by: str | None = None
-    reason: str | None = None
-    result: Any = None
-    returned: Any = None
-    is_edited: bool = False
-    edited_by: By | None = None
-    reads_as_error: bool | None = None
-    traceback: str | None = None
-    stdout: str = ""
-    displays: tuple[Display, ...] = ()
-    elapsed_s: float | None = None
-    remark: str | None = None
-
-    @property
-    def is_error(self) -> bool:
-        """Whether Claude reads the result as an error."""
-        if self.reads_as_error is not None:
-            return self.reads_as_error
-        return self.status not in ("proposed", "asked", "running", "ok", "answered")
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether the call has its result."""
-        return self.status not in ("proposed", "asked", "running")
 
 
 class DroppedReply(Value):
@@ -215,6 +152,11 @@ class Iteration(Value):
     def sends(self) -> int:
         """How often its request went out in all, by the run or the SDK."""
         return self.attempts + len(self.resent)
+
+    @property
+    def results(self) -> dict[str, ToolCall]:
+        """Its calls that have their results, by id."""
+        return {call.id: call for call in self.tool_calls if call.is_answered}
 
     def call(self, call_id: str) -> ToolCall | None:
         """The call of that id, if it is one of this reply's."""
@@ -364,7 +306,7 @@ class Transcript(Value):
         messages = self.messages
         if self.last is not None and not self.is_sent_back:
             why = _CUT_OFF.format(reason=self.last.stop_reason)
-            messages = with_open_calls_closed(messages, why)
+            messages = with_open_calls_closed(messages, why, self.last.results)
         messages = with_notes(messages, notes)
         if not self.is_sent_back:
             messages = with_tool_changes(messages, self.tool_changes)
@@ -409,9 +351,7 @@ class Transcript(Value):
         """The next request, where calls that are still at work are no part of it."""
         if self.last is None or self.last.stop_reason != "tool_use":
             return self.next_request()
-        closed = with_open_calls_closed(self.messages, _LEFT_OUT)
-        if len(closed) > len(self.messages):
-            closed = (*self.messages, _with_results(closed[-1], self.last))
+        closed = with_open_calls_closed(self.messages, _LEFT_OUT, self.last.results)
         known = survey(closed, self.known)
         return self.model_copy(
             update={"messages": closed, "known": known}
@@ -438,18 +378,3 @@ def _at_rest(iteration: Iteration) -> Iteration:
         for call in iteration.tool_calls
     )
     return iteration.model_copy(update={"tool_calls": calls})
-
-
-def _with_results(message: Message, iteration: Iteration) -> Message:
-    """The message of results, with those that are there already."""
-    answered = {c.id: c for c in iteration.tool_calls if c.is_answered}
-    blocks = content_of(message)
-    return {**message, "content": [_told(b, answered) for b in blocks]}
-
-
-def _told(block: Block, answered: dict[str, ToolCall]) -> Block:
-    call = answered.get(block["tool_use_id"])
-    if call is None:
-        return block
-    told = {**block, "content": call.result, "is_error": call.is_error}
-    return told if call.is_error else {k: v for k, v in told.items() if k != "is_error"}

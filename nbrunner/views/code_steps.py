@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from nbrunner.core.blocks import Block, Message
     from nbrunner.core.request import Request
-    from nbrunner.core.transcript import DroppedReply, Iteration, ToolCall
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import DroppedReply, Iteration
 
 ADD_RESULTS = "messages.append(runner.generate_tool_call_response())"
 _ADD_REPLY = (
@@ -34,7 +35,7 @@ _ADD_REPLY = (
 )
 _REPLACE = 'messages = [{"role": "assistant", "content": reply.to_dict()["content"]}]'
 _FIRST = ("model", "max_tokens", "system", "tools")
-_OF_THE_LOOP = ("messages", "thread", "max_iterations", "stream")
+_OF_THE_LOOP = ("messages", "thread", "max_iterations", "stream", "run_tools_eagerly")
 
 
 class Step(NamedTuple):

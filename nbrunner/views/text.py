@@ -33,7 +33,8 @@ from nbrunner.views.verdict import edited_words, ungated_words, verdict_words
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import Iteration, Transcript
 
 
 def as_text(transcript: Transcript, *, name: str, relatives: Relatives = ALONE) -> str:
@@ -80,10 +81,11 @@ def iteration_text(transcript: Transcript, iteration: Iteration) -> str:
     head = " · ".join(fact for fact in facts if fact)
     lines = [f"[{iteration.index + 1}] {head}".rstrip()]
     lines += [f"you: {words.cut_inline(text)}" for text in iteration.injected]
-    lines += [
-        f"failed: {words.cut_inline(failure.message)} {failure.advice}".rstrip()
-        for failure in iteration.failures
-    ]
+    for failure in iteration.failures:
+        said = f"failed: {words.cut_inline(failure.message)} {failure.advice}"
+        lines.append(said.rstrip())
+        for call in failure.calls:
+            lines += _call(transcript, iteration, call)
     lines += dropped_lines(iteration)
     lines += filter(None, [cache_line(transcript, iteration)])
     lines += [applied_edit_words(edit) for edit in iteration.applied_edits]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nbrunner.core.commands import Pause
-from nbrunner.core.events import Display, Failure
+from nbrunner.core.events import Failure
 from nbrunner.core.note import Note
 from nbrunner.core.request import Request, Settings
-from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+from nbrunner.core.tool_call import Display, ToolCall
+from nbrunner.core.transcript import Iteration, Transcript
 from nbrunner.views.page import panel_content, static_page
 from nbrunner.views.text import as_text
 
@@ -37,6 +38,10 @@ PLACES = (
     "advice",
     "partial reply",
     "partial call",
+    "name of a call of a broken reply",
+    "input of a call of a broken reply",
+    "result of a call of a broken reply",
+    "traceback of a call of a broken reply",
     "unknown block",
     "streamed text",
     "streamed thinking",
@@ -305,6 +310,15 @@ class _At:
 
     def failure(self) -> Failure:
         call = {"type": "tool_use", "name": "look"}
+        ran = ToolCall(
+            id="early",
+            name=self("name of a call of a broken reply"),
+            input={"a": self("input of a call of a broken reply")},
+            executed_input={"a": 1},
+            status="error",
+            result=self("result of a call of a broken reply"),
+            traceback=self("traceback of a call of a broken reply"),
+        )
         return Failure(
             kind="stream",
             message=self("failure"),
@@ -312,7 +326,9 @@ class _At:
             partial=(
                 self.said("partial reply"),
                 {**call, "partial_json": self("partial call")},
+                {**call, "id": "early"},
             ),
+            calls=(ran,),
         )
 
     def broken(self) -> Iteration:

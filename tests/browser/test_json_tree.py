@@ -73,6 +73,15 @@ def test_a_level_comes_when_it_is_opened_by_keyboard_or_mouse(
         assert grave_findings(notebook.page) == []
         assert panel.root.evaluate(TOO_PALE) == []
 
+        # In a branch nothing was asked for yet: what was open is not left empty.
+        panel.press("Fork here, from iteration 2 on")
+        panel.wait_status("paused before request 2")
+        row = tree.locator("[data-key$='.0.7.1']")
+        expect(row).to_have_attribute("data-intent", "more")
+        expect(row).not_to_have_attribute("open", "")
+        tags.press("Enter")
+        expect(last).to_be_visible()
+
 
 def test_a_level_that_is_not_there_is_refused_at_its_tree(lab: Lab) -> None:
     write_notebook(lab.root / "forged.ipynb", [SETUP])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from nbrunner.core.comparison import compare
 from nbrunner.views import words
 from nbrunner.views.html import Html, h, spaced
-from nbrunner.views.look import chip, state_tone
+from nbrunner.views.look import chip, label_line, state_tone
 from nbrunner.views.parting import parting_fragment, parting_lines
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ ORIGIN_KEY, BRANCHES_KEY = "origin", "branches"
 
 PARENT = "parent"
 """What a click calls the run that the shown one was forked from."""
+
+SIBLING = "sibling."
+"""What a click calls another fork of that run, with its place behind it."""
 
 _MOST_COMPARED = 10
 """How many of the newest branches a page compares that nobody can ask."""
@@ -50,7 +53,8 @@ class Relative:
     Attributes:
         name: What it is called.
         transcript: What happened in it.
-        key: What a click calls it: its place among the branches, or `PARENT`.
+        key: What a click calls it: its place among the branches, `PARENT`, or
+            `SIBLING` and its place among the parent's.
         line: How Python reaches it.
         diff: The line of Python that compares it with the one shown.
     """
@@ -68,11 +72,13 @@ class Relatives:
 
     Attributes:
         parent: What it was forked from.
+        siblings: What else was forked from that one, oldest first.
         branches: What was forked from it, oldest first.
         compared: The keys of those that a person asked to see compared.
     """
 
     parent: Relative | None = None
+    siblings: tuple[Relative, ...] = ()
     branches: tuple[Relative, ...] = ()
     compared: frozenset[str] = frozenset()
 
@@ -99,7 +105,10 @@ def relatives_of(run: Related, compared: frozenset[str] = frozenset()) -> Relati
         for place, branch in enumerate(run.branches)
     ]
     return Relatives(
-        parent=_parent_of(run), branches=tuple(branches), compared=compared
+        parent=_parent_of(run),
+        siblings=tuple(_siblings_of(run)),
+        branches=tuple(branches),
+        compared=compared,
     )
 
 
@@ -107,16 +116,37 @@ def _parent_of(run: Related) -> Relative | None:
     parent = run.parent
     if parent is None:
         return None
-    # By identity: a run in the making is not among them yet.
-    place = next((n for n, it in enumerate(parent.branches) if it is run), None)
-    own = run.name if place is None else f"{parent.name}.branches[{place}]"
     return Relative(
         name=parent.name,
         transcript=parent.transcript,
         key=PARENT,
         line=parent.name,
-        diff=f"{parent.name}.diff({own})",
+        diff=f"{parent.name}.diff({_line_of(run, parent)})",
     )
+
+
+def _siblings_of(run: Related) -> Iterator[Relative]:
+    parent = run.parent
+    if parent is None:
+        return
+    own = _line_of(run, parent)
+    for place, branch in enumerate(parent.branches):
+        if branch is not run:
+            line = f"{parent.name}.branches[{place}]"
+            yield Relative(
+                name=branch.name,
+                transcript=branch.transcript,
+                key=f"{SIBLING}{place}",
+                line=line,
+                diff=f"{own}.diff({line})",
+            )
+
+
+def _line_of(run: Related, parent: Related) -> str:
+    """How Python reaches a branch."""
+    # By identity: a run in the making is not among them yet.
+    place = next((n for n, it in enumerate(parent.branches) if it is run), None)
+    return run.name if place is None else f"{parent.name}.branches[{place}]"
 
 
 def origin_words(transcript: Transcript) -> str | None:
@@ -130,7 +160,7 @@ def origin_words(transcript: Transcript) -> str | None:
 def origin_fragment(
     transcript: Transcript, relatives: Relatives, look: Look
 ) -> Html | None:
-    """Where a branch comes from, with the way back and what differs."""
+    """Where a branch comes from, with the way back, and what else comes from there."""
     said, parent = origin_words(transcript), relatives.parent
     if said is None and not look.live:
         return None
@@ -142,15 +172,29 @@ def origin_fragment(
         "div",
         row,
         _parting(transcript, parent, relatives, look) if parent else None,
+        _siblings(transcript, relatives, look),
         class_="nbr-origin" if row else None,
         data_key=ORIGIN_KEY if look.live else None,
     )
 
 
+def _siblings(
+    transcript: Transcript, relatives: Relatives, look: Look
+) -> list[Html | None]:
+    """What else was forked from the parent, to be opened and compared with."""
+    parent, siblings = relatives.parent, relatives.siblings
+    if not (look.live and parent and siblings):
+        return []
+    return [
+        label_line(f"other branches of {parent.name}"),
+        *(_branch(transcript, other, relatives, look) for other in siblings),
+    ]
+
+
 def branches_fragment(
     transcript: Transcript, relatives: Relatives, look: Look
 ) -> Html | None:
-    """What was forked from the run: where each stands, and what differs in it."""
+    """What was forked from the run: where each stands, and what differs."""
     branches = relatives.branches
     if not branches and not look.live:
         return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from nbrunner.core import events
 from nbrunner.panel.intents import IntentRefused, Steered
-from nbrunner.views.branches import PARENT, SIBLING
+from nbrunner.views.relatives import PARENT, SIBLING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

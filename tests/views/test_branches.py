@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbrunner.replay import use
-from nbrunner.views.branches import relatives_of
 from nbrunner.views.page import panel_content
+from nbrunner.views.relatives import relatives_of
 from tests.views.page_parser import Page, parsed
 from tests.views.runs import PARIS, finished, run_of
 

@@ -30,6 +30,11 @@ _NO_SUCH_CALL = (
     "append_messages() was given a result for {call_id}, which the reply in hand does "
     "not ask for. Its calls are: {calls}."
 )
+_NOT_ASKED_FOR = (
+    "append_messages() was given a result for a call of a reply that ended with "
+    "{stop_reason}: that call may be half, and nothing runs for it. Ask again, with "
+    "append_messages() or run.retry() and more max_tokens."
+)
 
 
 class OwnLoop:
@@ -130,7 +135,8 @@ class OwnLoop:
 
         Raises:
             UsageError: One is an assistant message other than the reply in hand, or
-                has a result for a call that the reply does not ask for.
+                has a result for a call that the reply does not ask for, or that was
+                cut off.
             ReplyStopped: Someone stopped that reply while it was coming.
         """
         left: list[Message] = []
@@ -172,6 +178,8 @@ class OwnLoop:
             if block.get("tool_use_id") not in calls:
                 call_id, names = block.get("tool_use_id"), ", ".join(calls) or "none"
                 raise UsageError(_NO_SUCH_CALL.format(call_id=call_id, calls=names))
+        if (stop_reason := exchange.reply.stop_reason) != "tool_use":
+            raise UsageError(_NOT_ASKED_FOR.format(stop_reason=stop_reason))
         return True
 
     def _results(self) -> Message | None:

@@ -92,6 +92,19 @@ def test_results_made_by_hand_are_those_that_the_response_has_too(
     assert ran.calls == []
 
 
+@both_ways
+def test_a_result_made_by_hand_for_a_call_that_was_cut_off_is_refused_and_not_lost(
+    *, stream: bool
+) -> None:
+    ran = Ran(reply(ADD, stop_reason="max_tokens"), stream=stream)
+    item = next(iter(ran.run))
+    call_id = message_of(item).content[0].id
+    result = {"type": "tool_result", "tool_use_id": call_id, "content": "3"}
+    with pytest.raises(UsageError, match="ended with max_tokens: that call may be"):
+        ran.run.append_messages({"role": "user", "content": [result]})
+    assert not ran.run.transcript.waiting
+
+
 def test_what_stands_behind_results_made_by_hand_goes_out_with_them() -> None:
     ran = Ran([ADD], "Done.")
     text = {"type": "text", "text": "Be brief."}

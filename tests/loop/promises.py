@@ -1,0 +1,45 @@
+"""Promises 3 and 4, as they are seen from the wire and in a transcript."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.loop.api_rules import broken_rule
+from tests.loop.planned_replies import bytes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from nbrunner import Run
+
+BY_HAND = "by hand"
+"""Every result that a person, or the body of a loop, makes here."""
+
+
+def assert_sent_as_promised(body: dict[str, Any], handed_in: Collection[str]) -> None:
+    """The API takes the request, and the results that were handed in stand in it."""
+    assert broken_rule(body) is None, (broken_rule(body), body)
+    for call_id, content in _results_in(body):
+        assert call_id not in handed_in or content == BY_HAND, (call_id, content)
+
+
+def assert_replies_are_kept(run: Run, given: Mapping[str, Any]) -> None:
+    """What Claude said is kept byte for byte, dropped replies too."""
+    iterations = run.transcript.iterations
+    kept = [i.reply for i in iterations if i.reply is not None]
+    kept += [d.reply for i in iterations for d in i.dropped]
+    for message in kept:
+        assert bytes_of(message["content"]) == given[message["id"]]["content"]
+        assert message["stop_reason"] == given[message["id"]]["stop_reason"]
+    contents = {it["content"] for it in given.values()}
+    for message in run.messages:
+        if message["role"] == "assistant":
+            assert bytes_of(message["content"]) in contents
+
+
+def _results_in(body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for message in body["messages"]:
+        if isinstance(message["content"], list):
+            for block in message["content"]:
+                if block["type"] == "tool_result":
+                    yield block["tool_use_id"], block["content"]

@@ -56,8 +56,12 @@ function morph(old, next) {
   } else if (kind(old) !== kind(next)) {
     old.replaceWith(next);
   } else if (!("own" in old.dataset)) {
+    // A box in which something was typed once no longer follows its text by itself:
+    // what nobody has changed since would be sent as a change back.
+    const follows = old.nodeName === "TEXTAREA" && old.value === old.defaultValue;
     morphAttributes(old, next);
     morphChildren(old, next);
+    if (follows && old.value !== old.defaultValue) old.value = old.defaultValue;
   }
 }
 

@@ -59,6 +59,7 @@ def dropped_lines(iteration: Iteration) -> Iterator[str]:
 
 
 def _words(dropped: DroppedReply) -> str:
-    ran = [call.name for call in dropped.tool_calls if call.is_answered]
+    # Calls that were rejected, or never begun, have their results as well.
+    ran = [c.name for c in dropped.tool_calls if c.executed_input is not None]
     said = "dropped reply, not sent on"
     return f"{said}; {', '.join(ran)} ran, and its result is dropped" if ran else said

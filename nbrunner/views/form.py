@@ -148,10 +148,13 @@ def read_json(proposed: Any, text: str) -> Any:
         return proposed
     check_not_redacted("The input", text, shown or "")
     try:
-        return json.loads(text)
-    except ValueError as error:
+        value = json.loads(text)
+        # Python reads NaN and 1e999, which no request can carry.
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError) as error:
         message = f"That is no JSON: {error}."
         raise NotAnInput(message) from error
+    return value
 
 
 def _field(name: str, given: Any, proposed: Any, *, is_required: bool) -> Field | None:

@@ -34,6 +34,16 @@ _ABOUT = {
 }
 _NAMES = {_MONO: "parameters"}
 
+_ELSEWHERE = {
+    **dict.fromkeys(("model", "max_tokens", "system"), "it has a box of its own"),
+    "tools": "they are changed in Python, by add_tools(...), remove_tools(...)",
+    "messages": "they are changed in Python, by set_messages_params(...)",
+}
+"""What is no parameter here: a second place for it would win, or be lost."""
+
+_MOST_DIGITS = 9
+"""Of `max_tokens`; Python reads no number of some thousand digits."""
+
 
 def request_form(transcript: Transcript, look: Look) -> Html:
     """The form: each field as the next request has it."""
@@ -131,8 +141,13 @@ def _model(text: str) -> str:
 
 
 def _most(text: str) -> int:
-    if not text.strip().isdecimal() or not (most := int(text)):
-        message = f"`max_tokens` has to be a whole number above 0, and is {text!r:.80}."
+    digits = text.strip()
+    is_one = digits.isdecimal() and len(digits) <= _MOST_DIGITS
+    if not is_one or not (most := int(digits)):
+        message = (
+            "`max_tokens` has to be a whole number above 0, of at most "
+            f"{_MOST_DIGITS} digits, and is {text!r:.80}."
+        )
         raise NotAnInput(message)
     return most
 
@@ -142,6 +157,9 @@ def _parameters(have: Mapping[str, Any], text: str) -> dict[str, Any]:
     wanted = read_json(have, text or "{}")
     if not isinstance(wanted, dict):
         message = '`parameters` are a JSON object, such as {"thinking": {...}}.'
+        raise NotAnInput(message)
+    for name in wanted.keys() - have.keys() & _ELSEWHERE.keys():
+        message = f"`{name}` is no parameter here: {_ELSEWHERE[name]}."
         raise NotAnInput(message)
     gone = dict.fromkeys(have.keys() - wanted.keys())
     return gone | {k: v for k, v in wanted.items() if k not in have or have[k] != v}

@@ -12,7 +12,6 @@ from nbrunner.errors import EditRefused
 from nbrunner.views.form import (
     LONGEST_SHOWN,
     NotAnInput,
-    check_not_redacted,
     read_json,
     shown_json,
     unified,
@@ -82,10 +81,12 @@ def read_result(call: ToolCall, filled: Mapping[str, str]) -> Any:
     """
     text = unified(filled.get(FIELD, ""))
     if isinstance(call.result, str):
-        shown = _shown(call.result) or ""
-        if text == shown:
-            return call.result
-        check_not_redacted("The result", text, shown)
+        if _shown(call.result) is None:
+            message = (
+                "The result is long, or holds what a page does not show (a secret, a "
+                "control character): edit it from Python."
+            )
+            raise NotAnInput(message)
         return text
     blocks = read_json(call.result, text)
     if not _is_list_of_blocks(blocks):
@@ -121,8 +122,8 @@ def _is_list_of_blocks(content: Any) -> bool:
 
 
 def _shown(result: Any) -> str | None:
-    """What the box shows; None where it is too long for that, or no content."""
+    """What the box shows; None where that would not be all of it, to the letter."""
     if not isinstance(result, str):
         return shown_json(result) if _is_list_of_blocks(result) else None
-    text = printable(result)
-    return text if len(text) <= LONGEST_SHOWN else None
+    is_shown = len(result) <= LONGEST_SHOWN and "\r" not in result
+    return result if is_shown and printable(result) == result else None

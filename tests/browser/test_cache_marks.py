@@ -174,7 +174,7 @@ def test_the_marks_of_a_block_are_reached_and_set_by_keyboard_alone(
         panel.wait_status("paused before request 2")
         keyboard, focused = notebook.page.keyboard, notebook.page.locator(":focus")
         opener = panel.root.get_by_role("button", name=f"cache marks of {SAID}")
-        panel.root.get_by_text("Thinking").focus()
+        panel.root.get_by_text("Thinking", exact=True).focus()
         for _ in range(2):
             keyboard.press("Tab")
         assert focused.get_attribute("aria-label") == f"cache marks of {SAID}"

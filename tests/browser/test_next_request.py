@@ -58,3 +58,35 @@ def test_model_system_prompt_and_parameters_change_with_the_very_next_request(
         assert second["system"] == "Be brief."
         assert second["tool_choice"] == {"type": "none"}
         assert second["messages"][: len(first["messages"])] == first["messages"]
+
+
+@pytest.mark.parametrize("app", ["lab", "notebook"])
+def test_a_box_that_was_used_once_does_not_undo_a_later_change_from_python(
+    lab: Lab, app: Literal["lab", "notebook"]
+) -> None:
+    steered = Steered(lab, f"settings-twice-{app}", REPLIES, options="--detach")
+    with lab.open(steered.name, app) as notebook:
+        panel = Panel(notebook)
+        notebook.run_all()
+        panel.wait_text("asking about Paris")
+        panel.press("Pause")
+        panel.wait_status("pausing")
+        steered.opens_the_gate()
+        panel.wait_status("paused before request 2")
+        panel.root.get_by_text("next request").first.click()
+        panel.root.get_by_text("Change model, system prompt").click()
+        boxes = panel.root.locator('[data-key="next.settings"] textarea')
+        model, most = boxes.nth(0), boxes.nth(1)
+        model.fill("claude-typed")
+        model.press("Control+Enter")
+        panel.wait_text("claude-typed")
+        line = "from nbrunner import SetParams; weather.submit(SetParams(model={!r}))"
+        notebook.evaluate(line.format("claude-python"))
+        panel.wait_text("claude-python")
+        assert model.input_value() == "claude-python"
+        most.fill("99")
+        most.press("Control+Enter")
+        panel.press("Go on")
+        notebook.cell(1).locator(".nbr-static").wait_for()
+        _, second = requests(notebook)
+        assert (second["model"], second["max_tokens"]) == ("claude-python", 99)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from nbrunner import ask
 from nbrunner.core.edits import EditResult
 from nbrunner.core.redact import REDACTED
 from nbrunner.replay import say, use
@@ -74,6 +75,19 @@ def test_what_ran_for_a_dropped_reply_is_named() -> None:
     assert "get_temperature ran, and its result is dropped" in run.to_text()
 
 
+def test_a_call_that_waited_for_a_decision_is_not_said_to_have_run() -> None:
+    run = run_of(WARM, say("It is warm."), approver=ask)
+    followed = Followed(run)
+    run.start()
+    followed.wait_for("call_asked")
+    run.retry()
+    run.wait()
+    assert run.transcript.iterations[0].dropped[0].tool_calls[0].is_answered
+    for said in (run.to_text(), live(run).text, parsed(run.to_html()).text):
+        assert "dropped reply, not sent on" in said
+        assert "its result is dropped" not in said
+
+
 def test_a_result_can_be_edited_until_it_goes_out() -> None:
     run = paused_behind_a_call()
     assert "edit_result" in named(live(run), "data-intent")
@@ -118,6 +132,8 @@ def test_a_form_is_read_as_the_kind_of_content_that_it_showed(
         ([{"type": "text", "text": "a"}], '{"type": "text"}', "list of content blocks"),
         ([{"type": "text", "text": "a"}], "[3]", "list of content blocks"),
         (f"key sk-ant-api03-{'a' * 40}", f"key {REDACTED}!", "a secret"),
+        ("\x1b[31mred", "\ufffd[31mblue", "a control character"),
+        ("two\r\nlines", "two\nlines", "from Python"),
     ],
 )
 def test_what_is_no_result_is_refused(result: Any, text: str, said: str) -> None:

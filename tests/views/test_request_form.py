@@ -16,6 +16,7 @@ from tests.views.page_parser import parsed
 from tests.views.runs import run_of
 
 THINKING = {"thinking": {"type": "adaptive"}, "tool_choice": {"type": "any"}}
+ELSEWHERE = ("model", "max_tokens", "system", "tools", "messages")
 SECRET = f"sk-ant-api03-{'a' * 40}"
 
 
@@ -59,6 +60,11 @@ def test_each_field_that_was_changed_becomes_an_edit(
         ({"max_tokens": "1.5"}, "whole number above 0"),
         ({"whole": "{"}, "no JSON"),
         ({"whole": "[1]"}, "JSON object"),
+        ({"max_tokens": "9" * 5_000}, "at most 9 digits"),
+        ({"whole": "[" * 100_000}, "no JSON"),
+        ({"whole": '{"temperature": NaN}'}, "no JSON"),
+        ({"whole": '{"temperature": 1e999}'}, "no JSON"),
+        *(({"whole": f'{{"{name}": 7}}'}, f"`{name}` is no") for name in ELSEWHERE),
         ({"system": f"Use {REDACTED} too."}, "a secret"),
     ],
 )

@@ -21,6 +21,7 @@ from nbrunner.errors import EditRefused
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nbrunner.core.history import Facts
     from nbrunner.core.transcript import Transcript
 
 
@@ -52,7 +53,7 @@ def try_on(transcript: Transcript, edit: edits.Edit, *, by: str) -> None:
     if isinstance(edit, edits.EditResult):
         # Not of the next request: what answers a call that was cut off is made at
         # send, and is no result yet.
-        with_result_edited(transcript.messages, edit, transcript.sent)
+        with_result_edited(transcript.messages, edit, transcript.sent, transcript.known)
     else:
         apply(transcript.next_request(), edit, by=by)
 
@@ -75,7 +76,7 @@ def _(edit: SettingsEdit, request: Request, by: str) -> Request:  # noqa: ARG001
 
 @_apply.register
 def _(edit: edits.EditResult, request: Request, by: str) -> Request:  # noqa: ARG001
-    messages = with_result_edited(request.messages, edit, request.sent)
+    messages = with_result_edited(request.messages, edit, request.sent, request.known)
     return request.model_copy(update={"messages": messages})
 
 
@@ -163,7 +164,10 @@ def with_messages_set(
 
 
 def with_result_edited(
-    messages: Sequence[Message], edit: edits.EditResult, sent: int
+    messages: Sequence[Message],
+    edit: edits.EditResult,
+    sent: int,
+    known: Sequence[Facts] = (),
 ) -> tuple[Message, ...]:
     """The conversation with the result of a call changed.
 
@@ -171,12 +175,13 @@ def with_result_edited(
         messages: The conversation.
         edit: What Claude is to read.
         sent: How many of the messages have gone out, and stay as they are.
+        known: What is known of the conversation already.
 
     Raises:
         EditRefused: The call has no result there, it has gone out, or it would be an
             error without a word, which the API refuses.
     """
-    address = address_of(edit.call_id, survey(messages))
+    address = address_of(edit.call_id, survey(messages, known))
     if address is None:
         raise EditRefused.no_result_to_edit(edit.call_id)
     index, number = address

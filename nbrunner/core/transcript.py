@@ -12,7 +12,7 @@ from pydantic import Field
 
 from nbrunner.core.blocks import Block, Message, Value, content_of, text_of, tool_uses
 from nbrunner.core.caching import Mark
-from nbrunner.core.commands import Command
+from nbrunner.core.commands import Command, Submit
 from nbrunner.core.edits import Edit
 from nbrunner.core.events import (
     Display,
@@ -342,6 +342,11 @@ class Transcript(Value):
     def own_iterations(self) -> tuple[Iteration, ...]:
         """The iterations that are not another branch's."""
         return self.iterations[self.parent.at if self.parent else 0 :]
+
+    @property
+    def asked_edits(self) -> tuple[Edit, ...]:
+        """The edits that wait for a safe point, oldest first."""
+        return tuple(c.edit for c in self.asked if isinstance(c, Submit))
 
     def mark_at(self, place: str) -> Mark | None:
         """The cache mark that was asked for at a place."""

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 Break: TypeAlias = Literal["pause", "tell"]
-"""What to do when a call failed: pause, or only say so where nobody is there."""
+"""What to do when there is a reason to look: pause, or say so if nobody is there."""
 
 
 class Driver:
@@ -366,7 +366,8 @@ class Driver:
         elif message is not None:
             self._pen.write(ResultsFinished(iteration=self.iteration, message=message))
             self._break(failure_words(self._iteration), self._error_break)
-            self._break(repetition_words(self._transcript), self._repeat_break)
+            if self._repeat_break:  # all that came before is looked at
+                self._break(repetition_words(self._transcript), self._repeat_break)
         self._let_go()
 
     def _drop_if_asked(self) -> None:

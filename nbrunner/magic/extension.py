@@ -117,13 +117,13 @@ class ToolrunMagics(Magics):
             if not line.strip():
                 raise UsageError(self._no_arguments())
             options = parse_line(line)
-            run = self._composed(options, cell)
+            is_attended = someone_is_there(self._shell)
+            run = self._composed(options, cell, is_attended=is_attended)
         except HelpAsked as help_:
             print(help_)  # noqa: T201 - what was asked for
             return None
         except (NbrunnerError, TypeError) as error:
             raise ShellUsageError(redact(str(error))) from None
-        is_attended = someone_is_there(self._shell)
         if options.step and is_attended:
             run.pause()
         self._shell.user_ns.update({run.name: run, RUN_NAME: run})
@@ -132,7 +132,7 @@ class ToolrunMagics(Magics):
             return None
         return run
 
-    def _composed(self, options: Line, cell: str) -> Run:
+    def _composed(self, options: Line, cell: str, *, is_attended: bool) -> Run:
         """The run that a cell asks for.
 
         Raises:
@@ -142,7 +142,6 @@ class ToolrunMagics(Magics):
         from nbrunner.run import Run  # noqa: PLC0415 - the same
 
         variables = self._shell.user_ns
-        is_attended = someone_is_there(self._shell)
         name = options.name or RUN_NAME
         last = variables.get(name)
         if isinstance(last, Run) and last.name == name and last.is_running:

@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbrunner.core import events
 from nbrunner.panel.intents import IntentRefused
@@ -45,7 +45,7 @@ from nbrunner.views.reply import stream_key, streamed_text
 from nbrunner.views.words import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from nbrunner.core.transcript import Transcript
     from nbrunner.views.branches import Related, Relatives
@@ -56,19 +56,6 @@ Change: TypeAlias = dict[str, str]
 _LONGEST_REFUSAL = 500
 
 
-class Followed(Protocol):
-    """A run, as far as the feed follows it."""
-
-    name: str
-
-    @property
-    def transcript(self) -> Transcript: ...  # noqa: D102
-    @property
-    def parent(self) -> Related | None: ...  # noqa: D102
-    @property
-    def branches(self) -> Sequence[Related]: ...  # noqa: D102
-
-
 class Feed:
     """What a panel's views know, and how they are told what is new.
 
@@ -77,7 +64,7 @@ class Feed:
         home: The page that gets what is to take the panel's place, if anything is.
     """
 
-    def __init__(self, run: Followed, send: Send, *, blocks: bool = False) -> None:
+    def __init__(self, run: Related, send: Send, *, blocks: bool = False) -> None:
         self.changed = threading.Event()
         self.home: str | None = None
         self._run, self._send, self._blocks = run, send, blocks
@@ -149,7 +136,7 @@ class Feed:
             self._look = look
             self._tell({"op": "patch", "changes": [change]})
 
-    def turn_to(self, run: Followed, follow: Callable[[], object]) -> None:
+    def turn_to(self, run: Related, follow: Callable[[], object]) -> None:
         """Show another run from now on.
 
         Args:

@@ -265,9 +265,7 @@ def _change_request(intent: ChangeRequest, run: Steered) -> None:
             try_on(run.transcript, edit, by="person")
         for edit in edits:
             run.submit(edit, by="person")
-    except NotAnInput as error:
-        raise IntentRefused(str(error)) from error
-    except NbrunnerError as error:
+    except (NotAnInput, NbrunnerError) as error:
         # Of two edits the parameters come first, and alone can be refused by the run.
         raise IntentRefused(str(error)) from error
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nbrunner.core import events
-from nbrunner.core.commands import Decision, Submit
+from nbrunner.core.commands import Decision
 from nbrunner.core.edits import EditResult, ToggleCache
 from nbrunner.views.context import scale_of
 from nbrunner.views.marks import MARKS, holds
@@ -112,11 +112,11 @@ class Standing:
         """How the marks of a transcript stand."""
         said: set[tuple[str, str]] = set()
         said.update((mark.place, mark.ttl) for mark in transcript.marks)
-        for command in transcript.asked:
-            if isinstance(command, Submit) and isinstance(command.edit, ToggleCache):
-                said.add((command.edit.place, "waits"))
-            elif isinstance(command, Submit) and isinstance(command.edit, EditResult):
-                said.add((command.edit.call_id, "edit waits"))
+        for edit in transcript.asked_edits:
+            if isinstance(edit, ToggleCache):
+                said.add((edit.place, "waits"))
+            elif isinstance(edit, EditResult):
+                said.add((edit.call_id, "edit waits"))
         if transcript.refused is not None:
             refused, reason = transcript.refused
             if isinstance(refused, ToggleCache):

@@ -25,7 +25,7 @@ from nbrunner.core.edits import ChangeTools, Edit, SetParams, SetTools
 from nbrunner.core.events import CommandRefused
 from nbrunner.core.redact import redact
 from nbrunner.core.request import NAMED_SETTINGS
-from nbrunner.errors import UsageError
+from nbrunner.errors import UnknownParameter, UsageError
 from nbrunner.loop._sdk import checked_parameters, plain
 from nbrunner.loop.controls import why_not_again
 from nbrunner.loop.results import content_of_error, content_of_return
@@ -38,6 +38,12 @@ if TYPE_CHECKING:
 
 _ids = itertools.count(1)
 _EDITS = get_args(get_args(Edit)[0])
+# As parameters they would go out beside what the run keeps, gates and page included.
+_OTHER_HANDS = {
+    "messages": "messages is no parameter of a run: change it with SetMessages(...).",
+    "system": "system is no parameter of a run: change it with SetSystem(...).",
+    "tools": "tools is no parameter of a run: change it with SetTools(...).",
+}
 
 
 class Steering(Running):
@@ -207,6 +213,8 @@ class Steering(Running):
         if isinstance(edit, SetParams):
             own = {k: v for k, v in edit.params.items() if k in NAMED_SETTINGS}
             others = {k: v for k, v in edit.params.items() if k not in own}
+            for name in _OTHER_HANDS.keys() & others.keys():
+                raise UnknownParameter(name, (), _OTHER_HANDS[name])
             return SetParams({**own, **plain(checked_parameters(others))})
         return edit
 

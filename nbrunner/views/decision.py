@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.schema import schema_of
+from nbrunner.views.boxes import place_of_refusal, text_box
 from nbrunner.views.form import WHOLE, Field, fields_of, shown_json
 from nbrunner.views.html import Html, h, spaced
 from nbrunner.views.words import ellipsis
@@ -74,7 +75,7 @@ def _rejecting(call: ToolCall, look: Look) -> Html:
         reason,
         _button("Reject", "reject", call),
         _python(_line(call, look, "reject", ', "…"')),
-        _refused(),
+        place_of_refusal(),
     )
     return h("div", row, class_="nbr-foot", data_form=True)
 
@@ -88,12 +89,12 @@ def _editing(iteration: Iteration, call: ToolCall, look: Look, key: str) -> Html
         form = [_field_row(str(n), field, call) for n, field in enumerate(fields)]
     elif (shown := shown_json(call.input)) is not None:
         label = f"the input of {call.name}, as JSON"
-        form = [_box(WHOLE, shown, label)]
+        form = [text_box(WHOLE, shown, label)]
     else:
         form = []
         too_long = h("span", "This input is too long to be edited here.")
     press = _button("Run with this input", "approve_edited", call) if form else too_long
-    foot = h("div", spaced(press, _python(line), _refused()), class_="nbr-foot")
+    foot = h("div", spaced(press, _python(line), place_of_refusal()), class_="nbr-foot")
     return h(
         "details",
         h("summary", "Edit the input"),
@@ -104,11 +105,11 @@ def _editing(iteration: Iteration, call: ToolCall, look: Look, key: str) -> Html
 
 
 def _answering(call: ToolCall, look: Look, key: str) -> Html:
-    box = _box("result", "", f"the result of {call.name}, by hand")
+    box = text_box("result", "", f"the result of {call.name}, by hand")
     row = spaced(
         _button("Send as the result", "answer", call),
         _python(_line(call, look, "answer", ', "…"')),
-        _refused(),
+        place_of_refusal(),
     )
     return h(
         "details",
@@ -124,7 +125,7 @@ def _field_row(number: str, field: Field, call: ToolCall) -> Html:
     control = (
         _choice(number, field, label)
         if field.options
-        else _box(number, field.shown, label)
+        else text_box(number, field.shown, label)
     )
     kind = field.kind if field.kind != "enum" else "one of these"
     freedom = None if field.is_required else "may be left out"
@@ -137,18 +138,6 @@ def _field_row(number: str, field: Field, call: ToolCall) -> Html:
             h("span", " · ".join(part for part in about if part), class_="nbr-num"),
         ),
         class_="nbr-field",
-    )
-
-
-def _box(field: str, shown: str, label: str) -> Html:
-    # HTML takes the first line break of a textarea away: it gets one to take.
-    return h(
-        "textarea",
-        f"\n{shown}",
-        rows="1",
-        class_="nbr-text",
-        data_field=field,
-        aria_label=label,
     )
 
 
@@ -191,11 +180,6 @@ def _button(label: str, intent: str, call: ToolCall, *, main: bool = False) -> H
         data_digest=call.digest,
         aria_label=f"{label}: {call.name}",
     )
-
-
-def _refused() -> Html:
-    """Where the front end says why it was not done."""
-    return h("span", class_="nbr-refused", role="alert", data_own=True)
 
 
 def _line(call: ToolCall, look: Look, verb: str, more: str = "") -> str:

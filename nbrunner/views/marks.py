@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.blocks import content_of
 from nbrunner.core.caching import MAX_MARKS, block_address
-from nbrunner.core.commands import Submit
 from nbrunner.core.edits import ToggleCache
 from nbrunner.views import words
 from nbrunner.views.fields import text_at
@@ -134,10 +133,8 @@ def _line(place: str, look: Look, ttl: Ttl) -> str:
 
 def _waits(transcript: Transcript, place: str) -> bool:
     return any(
-        isinstance(command, Submit)
-        and isinstance(command.edit, ToggleCache)
-        and command.edit.place == place
-        for command in transcript.asked
+        isinstance(edit, ToggleCache) and edit.place == place
+        for edit in transcript.asked_edits
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.edits import SetParams, SetSystem
+from nbrunner.views.boxes import place_of_refusal, text_box
 from nbrunner.views.form import (
     LONGEST_SHOWN,
     NotAnInput,
@@ -56,18 +57,14 @@ def request_form(transcript: Transcript, look: Look) -> Html:
         class_="nbr-button",
         data_intent="change_request",
     )
-    refused = h("span", class_="nbr-refused", role="alert", data_own=True)
+    code = h("code", line, class_="nbr-py")
     return h(
         "details",
         h("summary", "Change model, system prompt or parameters"),
         h(
             "div",
             [_row(field, shown) for field, shown in _shown(settings).items()],
-            h(
-                "div",
-                spaced(press, h("code", line, class_="nbr-py"), refused),
-                class_="nbr-foot",
-            ),
+            h("div", spaced(press, code, place_of_refusal()), class_="nbr-foot"),
             data_form=True,
         ),
         class_="nbr-way",
@@ -121,14 +118,7 @@ def _shown(settings: Settings) -> dict[str, str]:
 
 def _row(field: str, shown: str) -> Html:
     name = _NAMES.get(field, field)
-    box = h(
-        "textarea",
-        f"\n{shown}",
-        rows="1",
-        class_="nbr-text",
-        data_field=field,
-        aria_label=f"{name} of the next request",
-    )
+    box = text_box(field, shown, f"{name} of the next request")
     about = h("span", _ABOUT[field], class_="nbr-num") if _ABOUT[field] else None
     return h("div", spaced(h("code", name), box, about), class_="nbr-field")
 

@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.apply import try_on
-from nbrunner.core.commands import Submit
 from nbrunner.core.edits import EditResult
 from nbrunner.errors import EditRefused
+from nbrunner.views.boxes import place_of_refusal, text_box
 from nbrunner.views.form import (
     LONGEST_SHOWN,
     NotAnInput,
@@ -41,14 +41,8 @@ def result_form(
     if shown is None or why_not_edited(transcript, call.id, call.result) is not None:
         return None
     line = f"{look.name}.submit(EditResult({json.dumps(call.id)}, ...))"
-    box = h(
-        "textarea",
-        f"\n{shown}",
-        rows="1",
-        class_="nbr-text",
-        data_field=FIELD,
-        aria_label=f"the result of {call.name}, as Claude will read it",
-    )
+    label = f"the result of {call.name}, as Claude will read it"
+    box = text_box(FIELD, shown, label)
     press = h(
         "button",
         "Send this result instead",
@@ -58,8 +52,7 @@ def result_form(
         data_call=call.id,
         aria_label=f"Send this result instead: {call.name}",
     )
-    refused = h("span", class_="nbr-refused", role="alert", data_own=True)
-    row = spaced(press, h("code", line, class_="nbr-py"), refused)
+    row = spaced(press, h("code", line, class_="nbr-py"), place_of_refusal())
     return h(
         "details",
         h("summary", "Edit the result"),
@@ -107,10 +100,8 @@ def why_not_edited(transcript: Transcript, call_id: str, content: Any) -> str | 
 def is_being_edited(transcript: Transcript, call_id: str) -> bool:
     """Whether an edit of the result waits to be made."""
     return any(
-        isinstance(command, Submit)
-        and isinstance(command.edit, EditResult)
-        and command.edit.call_id == call_id
-        for command in transcript.asked
+        isinstance(edit, EditResult) and edit.call_id == call_id
+        for edit in transcript.asked_edits
     )
 
 

@@ -96,6 +96,15 @@ class Panel:
         self.root.locator(".nbr-wait").last.wait_for()
 
 
+def pause_behind_the_tool(steered: Steered, panel: Panel) -> None:
+    """Halt a run before its second request, from inside its waiting tool."""
+    panel.wait_text("asking about Paris")
+    panel.press("Pause")
+    panel.wait_status("pausing before the next request")
+    steered.opens_the_gate()
+    panel.wait_status("paused before request 2")
+
+
 def requests(notebook: Notebook) -> list[dict[str, Any]]:
     """The bodies of the requests that the transport of `replies` received."""
     said = notebook.evaluate("print(json.dumps(replies.requests))")

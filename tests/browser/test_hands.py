@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tests.browser.panel import Panel, Steered, requests
+from tests.browser.panel import Panel, Steered, pause_behind_the_tool, requests
 
 if TYPE_CHECKING:
     from tests.browser.lab import Lab
 
 App = Literal["lab", "notebook"]
 CALL = 'use("get_temperature", city="Paris")'
-HELD = "--hold"
 
 
 @pytest.mark.parametrize("app", ["lab", "notebook"])
@@ -21,7 +20,7 @@ def test_a_reply_that_is_asked_for_again_is_dropped_and_its_tool_does_not_run_ag
     lab: Lab, app: App
 ) -> None:
     replies = f'{CALL}, say("It is hot."), say("It is 20 degrees.")'
-    steered = Steered(lab, f"again-{app}", replies, options=HELD)
+    steered = Steered(lab, f"again-{app}", replies, options="--hold")
     with lab.open(steered.name, app) as notebook:
         panel = Panel(notebook)
         notebook.run_all()
@@ -48,11 +47,7 @@ def test_a_result_that_is_edited_before_it_goes_out_is_what_claude_reads(
     with lab.open(steered.name, app) as notebook:
         panel = Panel(notebook)
         notebook.run_all()
-        panel.wait_text("asking about Paris")
-        panel.press("Pause")
-        panel.wait_status("pausing")
-        steered.opens_the_gate()
-        panel.wait_status("paused before request 2")
+        pause_behind_the_tool(steered, panel)
         panel.root.get_by_text("Edit the result").click()
         box = panel.root.get_by_role("textbox", name="the result of get_weather")
         assert box.input_value() == "20 degrees in Paris"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tests.browser.panel import Panel, Steered, requests
+from tests.browser.panel import Panel, Steered, pause_behind_the_tool, requests
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
@@ -24,11 +24,7 @@ def test_model_system_prompt_and_parameters_change_with_the_very_next_request(
     with lab.open(steered.name, app) as notebook:
         panel = Panel(notebook)
         notebook.run_all()
-        panel.wait_text("asking about Paris")
-        panel.press("Pause")
-        panel.wait_status("pausing")
-        steered.opens_the_gate()
-        panel.wait_status("paused before request 2")
+        pause_behind_the_tool(steered, panel)
 
         def box(name: str) -> Locator:
             return panel.root.get_by_role("textbox", name=f"{name} of the next request")
@@ -68,11 +64,7 @@ def test_a_box_that_was_used_once_does_not_undo_a_later_change_from_python(
     with lab.open(steered.name, app) as notebook:
         panel = Panel(notebook)
         notebook.run_all()
-        panel.wait_text("asking about Paris")
-        panel.press("Pause")
-        panel.wait_status("pausing")
-        steered.opens_the_gate()
-        panel.wait_status("paused before request 2")
+        pause_behind_the_tool(steered, panel)
         panel.root.get_by_text("next request").first.click()
         panel.root.get_by_text("Change model, system prompt").click()
         boxes = panel.root.locator('[data-key="next.settings"] textarea')

@@ -11,12 +11,9 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import httpx2
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 HERE = Path(__file__).parent
 REPLIES = HERE / "replies.json"
@@ -41,12 +38,7 @@ class Server:
         self._control = httpx2.Client(base_url=self.url)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._control.close()
         self._process.terminate()
         print(self._process.communicate()[0])  # noqa: T201 - pytest shows it on failure

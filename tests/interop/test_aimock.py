@@ -45,6 +45,15 @@ def results(run: Run) -> list[tuple[str, bool]]:
     return [(str(block["content"]), bool(block.get("is_error"))) for block in blocks]
 
 
+def assert_a_retry_goes_to_the_end(run: Run, notebook: Notebook) -> None:
+    run.retry()
+    run.wait()
+    assert (run.stopped_by, run.text) == ("end_turn", LAST)
+    assert len(run.transcript.iterations) == 2
+    assert notebook.ran == PLACES
+    assert broken_rules(notebook) == []
+
+
 @MODES
 def test_a_conversation_with_parallel_calls_and_a_tool_error_goes_to_its_end(
     notebook: Notebook, options: str
@@ -83,12 +92,7 @@ def test_a_run_whose_requests_fail_goes_on_by_retry_once_they_do_not(
     assert notebook.ran == []
 
     aimock.is_well()
-    run.retry()
-    run.wait()
-    assert (run.stopped_by, run.text) == ("end_turn", LAST)
-    assert len(run.transcript.iterations) == 2
-    assert notebook.ran == PLACES
-    assert broken_rules(notebook) == []
+    assert_a_retry_goes_to_the_end(run, notebook)
 
 
 @MODES
@@ -102,13 +106,8 @@ def test_a_failure_behind_tool_calls_never_runs_them_again(
     assert notebook.ran == PLACES
 
     aimock.is_well()
-    run.retry()
-    run.wait()
-    assert (run.stopped_by, run.text) == ("end_turn", LAST)
-    assert len(run.transcript.iterations) == 2
-    assert notebook.ran == PLACES
+    assert_a_retry_goes_to_the_end(run, notebook)
     assert notebook.bodies[1] == notebook.bodies[2]
-    assert broken_rules(notebook) == []
 
 
 @MODES

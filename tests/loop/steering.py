@@ -49,6 +49,15 @@ class Followed:
         return [event for event in self.events if isinstance(event, kind)]
 
 
+def pause_behind_a_reply(run: Run, followed: Followed) -> None:
+    """Start a run that halts when the results of its first reply are there."""
+    run.pause()
+    run.start()
+    followed.wait_for("halted")
+    run.step()
+    followed.wait_for("results_finished")
+
+
 def in_another_thread(action: Callable[[], object]) -> None:
     """Do something in a thread of its own, and wait until it is done."""
     failed: list[BaseException] = []

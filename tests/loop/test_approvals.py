@@ -15,9 +15,9 @@ from nbrunner.core.events import (
     CommandRefused,
     ResultsFinished,
 )
-from nbrunner.errors import NotAnApprover, NotARule, Ungated
+from nbrunner.errors import NotAnApprover, NotARule, Ungated, UnknownParameter
 from nbrunner.loop.approval import checked_approver
-from nbrunner.replay import use
+from nbrunner.replay import think, use
 from tests.loop.steering import Followed, assert_the_api_takes_all
 from tests.loop.test_toolsets import Browser, member
 from tests.loop.toolkit import counted_tools
@@ -122,6 +122,19 @@ def test_an_edited_input_runs_once_and_both_inputs_are_kept() -> None:
     assert call.verdict == "modified"
     # The reply is kept as it came: what Claude proposed is what it reads again.
     assert asked.wire.bodies[1]["messages"][1]["content"][0]["input"] == call.input
+
+
+def test_an_edited_input_leaves_the_reply_with_its_thinking_as_it_came() -> None:
+    asked = Asked([think("Three, I think."), ADD], "It is 4.")
+    (call_id,) = asked.start()
+    asked.run.approve(call_id, input={"a": 2, "b": 2})
+    asked.ends()
+    assert asked.run.text == "It is 4."
+    reply = asked.run.transcript.iterations[0].reply
+    assert reply is not None
+    assert asked.wire.bodies[1]["messages"][1]["content"] == reply["content"]
+    assert reply["content"][0]["signature"]
+    assert asked.ran == [("add", 2, 2)]
 
 
 @pytest.mark.parametrize(
@@ -458,6 +471,24 @@ def test_an_edit_cannot_bring_in_a_tool_that_runs_without_asking(edit: Any) -> N
         run.submit(edit)
     with pytest.raises(Ungated):
         run.fork(edits=[edit])
+
+
+@pytest.mark.parametrize(
+    ("params", "hand"),
+    [
+        ({"tools": [SEARCH]}, "SetTools"),
+        ({"system": "Be brief."}, "SetSystem"),
+        ({"messages": []}, "SetMessages"),
+    ],
+)
+def test_what_an_edit_of_its_own_changes_is_no_parameter(
+    params: dict[str, Any], hand: str
+) -> None:
+    run = Run(client=Wire("Hi").client, messages="?", approver=reject_all)
+    with pytest.raises(UnknownParameter, match=hand):
+        run.submit(SetParams(params))
+    with pytest.raises(UnknownParameter, match=hand):
+        run.fork(edits=[SetParams(params)])
 
 
 def test_a_raw_definition_that_nothing_runs_needs_no_leave() -> None:

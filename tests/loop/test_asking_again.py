@@ -8,8 +8,8 @@ from anthropic import beta_tool
 
 from nbrunner import Run, ask
 from nbrunner.core.events import CallAsked, ReplyDropped
-from nbrunner.replay import think, use
-from tests.loop.steering import Followed, assert_the_api_takes_all
+from nbrunner.replay import use
+from tests.loop.steering import Followed, assert_the_api_takes_all, pause_behind_a_reply
 from tests.loop.toolkit import counted_tools
 from tests.loop.wire import PATIENCE_S, Door, Wire
 
@@ -41,11 +41,7 @@ def test_between_two_requests_its_results_are_dropped_with_it() -> None:
     calls: list[Any] = []
     wire = Wire([ADD], "It is 3.")
     run, followed = run_over(wire, calls)
-    run.pause()
-    run.start()
-    followed.wait_for("halted")
-    run.step()
-    followed.wait_for("results_finished")
+    pause_behind_a_reply(run, followed)
     run.retry()
     assert run.wait(PATIENCE_S).text == "It is 3."
     assert calls == [("add", 1, 2)]
@@ -88,32 +84,3 @@ def test_while_a_call_waits_for_a_decision_nobody_is_asked_any_longer() -> None:
     assert calls == []
     assert len(followed.of(CallAsked)) == len(followed.of(ReplyDropped)) == 1
     assert wire.bodies[0] == wire.bodies[1]
-
-
-def test_an_input_that_was_edited_leaves_the_reply_with_its_thinking_as_it_came() -> (
-    None
-):
-    calls: list[Any] = []
-    wire = Wire([think("Three, I think."), ADD], "It is 4.")
-    run, followed = run_over(wire, calls, approver=ask)
-    run.start()
-    followed.wait_for("call_asked")
-    (call,) = run.transcript.iterations[0].tool_calls
-    run.approve(call.id, input={"a": 2, "b": 2})
-    assert run.wait(PATIENCE_S).text == "It is 4."
-    reply = run.transcript.iterations[0].reply
-    assert reply is not None
-    assert wire.bodies[1]["messages"][1]["content"] == reply["content"]
-    assert reply["content"][0]["signature"]
-    assert calls == [("add", 2, 2)]
-
-
-def test_a_fork_in_the_middle_of_four_steps_is_a_history_that_the_api_takes() -> None:
-    wire = Wire([ADD], [ADD], [ADD], "It is 3.", "It was 3.")
-    run, _ = run_over(wire, [])
-    run.wait(PATIENCE_S)
-    for at in range(4):
-        branch = run.fork(at)
-        assert len(branch.transcript.next_request().messages) == 1 + 2 * at
-    assert branch.wait(PATIENCE_S).text == "It was 3."
-    assert_the_api_takes_all(wire)

@@ -30,6 +30,17 @@ def call_id(run: Run, index: int) -> str:
     return run.transcript.iterations[index].tool_calls[0].id
 
 
+def test_a_fork_in_the_middle_of_four_steps_is_a_history_that_the_api_takes() -> None:
+    wire = Wire([ADD], [ADD], [ADD], "It is 3.", "It was 3.")
+    run = Run(client=wire.client, tools=counted_tools([]), messages="1 + 2?")
+    run.wait(20)
+    for at in range(4):
+        branch = run.fork(at)
+        assert len(branch.transcript.next_request().messages) == 1 + 2 * at
+    assert branch.wait(20).text == "It was 3."
+    assert_the_api_takes_all(wire)
+
+
 @pytest.mark.parametrize(
     ("at", "place", "sent"), [(0, 0, 1), (1, 1, 3), (-1, 2, 5), (-3, 0, 1), (2, 2, 5)]
 )

@@ -11,7 +11,7 @@ from nbrunner.core.edits import SetParams
 from nbrunner.core.events import Halted
 from nbrunner.replay import use
 from nbrunner.views.words import state
-from tests.loop.steering import Followed, assert_the_api_takes_all
+from tests.loop.steering import Followed, assert_the_api_takes_all, pause_behind_a_reply
 from tests.loop.toolkit import counted_tools
 from tests.loop.wire import PATIENCE_S, Wire
 
@@ -86,11 +86,7 @@ def test_where_nobody_is_there_the_run_goes_on_and_says_so(
 
 def test_a_parameter_changed_while_a_call_is_open_repeats_no_call() -> None:
     run, followed, wire = repeating_run([ADD], "3", break_on_repeats=False)
-    run.pause()
-    run.start()
-    followed.wait_for("halted", why="paused")
-    run.step()
-    followed.wait_for("results_finished")
+    pause_behind_a_reply(run, followed)
     run.submit(SetParams({"max_tokens": 99}))
     run.resume()
     assert run.wait(PATIENCE_S).text == "3"

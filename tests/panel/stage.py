@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from nbrunner.core.edits import ToggleCache
+from nbrunner.core.edits import EditResult, ToggleCache
 from nbrunner.core.events import Halted, RunFinished
 from nbrunner.panel.feed import Feed
 from nbrunner.views.page import panel_content
@@ -113,6 +113,8 @@ def _ask(run: Run, transcript: Transcript, chance: random.Random) -> None:
             run.inject(f"note {chance.randrange(100)}")
         case 3 if transcript.waiting:
             run.withdraw(transcript.waiting[0].id)
+        case 4 if calls:
+            run.submit(EditResult(chance.choice(calls), "edited"), by="person")
         case _:
             edit = ToggleCache(
                 chance.choice([*calls, *PLACES]), chance.choice(["5m", "1h"])

@@ -7,8 +7,7 @@ import pytest
 from nbrunner.panel.feed import Feed
 from nbrunner.replay import use
 from tests.panel.mini_dom import tree
-from tests.panel.recording_comm import PATIENCE_S, RecordingComm
-from tests.panel.threads import join, refreshing
+from tests.panel.recording_comm import PATIENCE_S
 from tests.views.runs import PARIS, finished
 
 if TYPE_CHECKING:
@@ -21,23 +20,20 @@ REPLIES = ([use("get_weather", PARIS)], "It is 20.", "It is 68 °F.", "Bring a c
 
 
 @pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Run], Panel]]:
-    monkeypatch.setattr("comm.create_comm", RecordingComm)
+def shown(shown: Callable[[Run], Panel]) -> Iterator[Callable[[Run], Panel]]:
+    """A panel that a view has said hello to; what was forked in it is ended."""
     panels: list[Panel] = []
 
     def show(run: Run) -> Panel:
-        panels.append(run.show())
+        panels.append(shown(run))
         panels[-1].comm.hear({"op": "hello"})
         return panels[-1]
 
-    others = refreshing()
     yield show
     for panel in panels:
         for fork in panel.forked:
             fork.stop()
             fork.wait(PATIENCE_S)
-        panel.close()
-    join(refreshing() - others)
 
 
 Show = Any

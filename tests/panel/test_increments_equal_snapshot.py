@@ -4,7 +4,17 @@ import random
 
 import pytest
 
-from nbrunner.core.events import Event, Halted, Remarked, RequestResent
+from nbrunner.core.commands import Submit
+from nbrunner.core.edits import EditResult
+from nbrunner.core.events import (
+    Asked,
+    EditApplied,
+    Event,
+    Halted,
+    Remarked,
+    RequestResent,
+    ResultsFinished,
+)
 from nbrunner.core.fold import fold
 from nbrunner.replay import say, use
 from tests.panel.stage import Stage, meddled, recorded
@@ -67,3 +77,20 @@ def test_a_view_that_comes_later_is_shown_the_same() -> None:
     for stage in (early, late):
         stage.play(*events[20:]).feed.flush()
     assert early.view.root == late.view.root
+
+
+def test_a_result_that_is_edited_between_two_flushes_is_shown_edited() -> None:
+    _, events = recorded(*LONG)
+    transcript = next(it for event, it in events if isinstance(event, ResultsFinished))
+    (call,) = transcript.iterations[0].tool_calls
+    edit, by = EditResult(call.id, "edited"), "person"
+    stage = Stage(transcript)
+    for event in (
+        Asked(command=Submit(edit=edit), by=by),
+        EditApplied(edit=edit, by=by),
+    ):
+        transcript = fold(transcript, event)
+        stage.play((event, transcript))
+    stage.feed.flush()
+    assert "edited" in str(stage.view.root)
+    assert stage.view.root == stage.truth

@@ -1,41 +1,18 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from nbrunner.panel.feed import Feed
 from nbrunner.replay import use
 from tests.panel.mini_dom import tree
-from tests.panel.recording_comm import PATIENCE_S, RecordingComm
+from tests.panel.recording_comm import PATIENCE_S
 from tests.panel.threads import join, refreshing
 from tests.views.runs import finished, run_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from nbrunner import Run
-    from nbrunner.panel import Panel
-
 WIDGET = "application/vnd.jupyter.widget-view+json"
-
-
-@pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Run], Panel]]:
-    """A panel on a run, over a comm that records; closed in the end."""
-    monkeypatch.setattr("comm.create_comm", RecordingComm)
-    panels: list[Panel] = []
-
-    def show(run: Run) -> Panel:
-        panels.append(run.show())
-        return panels[-1]
-
-    others = refreshing()
-    yield show
-    for panel in panels:
-        panel.close()
-    join(refreshing() - others)
 
 
 Show = Any

@@ -13,7 +13,7 @@ from nbrunner.replay import say, use
 from nbrunner.views.form import NotAnInput
 from nbrunner.views.page import panel_content
 from nbrunner.views.result_form import read_result
-from tests.loop.steering import Followed
+from tests.loop.steering import Followed, pause_behind_a_reply
 from tests.views.page_parser import Page, parsed
 from tests.views.runs import finished, run_of
 
@@ -41,11 +41,7 @@ def asked_again() -> Run:
 def paused_behind_a_call(**given: Any) -> Run:
     run = run_of(WARM, say("It is warm."), **given)
     followed = Followed(run)
-    run.pause()
-    run.start()
-    followed.wait_for("halted")
-    run.step()
-    followed.wait_for("results_finished")
+    pause_behind_a_reply(run, followed)
     return run
 
 

@@ -20,7 +20,8 @@ from nbrunner.views.reply import broken_block, reply_fragments
 
 if TYPE_CHECKING:
     from nbrunner.core.events import Failure
-    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import Iteration, Transcript
 
 
 def iteration_key(index: int) -> str:

@@ -15,6 +15,7 @@ from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Command, Submit
 from nbrunner.core.edits import Edit
 from nbrunner.core.events import Failure, Forked, Source, StoppedBy
+from nbrunner.core.given import given_by_id, with_given
 from nbrunner.core.history import survey
 from nbrunner.core.note import Note
 from nbrunner.core.redact import redact
@@ -78,6 +79,8 @@ class Iteration(Value):
         notes: The person's messages that went out with it.
         reply: The whole message, as the API sent it; None while it streams.
         blocks: The blocks of the reply as far as they have come.
+        given: The results that were given by hand, while those of the other calls are
+            still to come.
         attempts: How often the run sent its request.
         resent: What the SDK saw each time before it sent a request once more by
             itself, oldest first.
@@ -96,6 +99,7 @@ class Iteration(Value):
     reply: dict[str, Any] | None = None
     blocks: tuple[Block, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
+    given: Message | None = None
     attempts: int = 1
     resent: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
@@ -348,7 +352,8 @@ class Transcript(Value):
             return self.next_request()
         closed = with_open_calls_closed(self.messages, _LEFT_OUT)
         if len(closed) > len(self.messages):
-            closed = (*self.messages, _with_results(closed[-1], self.last))
+            results = _with_results(closed[-1], self.last)
+            closed = (*self.messages, with_given(results, self.last.given))
         known = survey(closed, self.known)
         return self.model_copy(
             update={"messages": closed, "known": known}
@@ -364,17 +369,19 @@ class Transcript(Value):
 
 def _at_rest(iteration: Iteration) -> Iteration:
     """An iteration as a branch keeps it, in which no call is at work any longer."""
-    if all(call.is_answered for call in iteration.tool_calls):
-        return iteration
     if iteration.stop_reason != "tool_use":
         return iteration
+    given = given_by_id(iteration.given)
+    left_out = {"status": "interrupted", "result": _LEFT_OUT}
     calls = tuple(
-        call
+        call.as_given(given[call.id])
+        if call.id in given
+        else call
         if call.is_answered
-        else call.model_copy(update={"status": "interrupted", "result": _LEFT_OUT})
+        else call.model_copy(update=left_out)
         for call in iteration.tool_calls
     )
-    return iteration.model_copy(update={"tool_calls": calls})
+    return iteration.model_copy(update={"tool_calls": calls, "given": None})
 
 
 def _with_results(message: Message, iteration: Iteration) -> Message:

@@ -171,10 +171,8 @@ class Steered:
             case "retry":
                 run.retry(attempt=value)
             case "leave":
-                self.handed_in.clear()  # who leaves at once leaves these behind too
                 run.stop(now=True)
             case "close":
-                self.handed_in.clear()
                 self.closed.append(run)
                 run.close()
             case "pause" | "resume" | "step" | "stop":

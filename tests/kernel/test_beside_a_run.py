@@ -15,6 +15,7 @@ SETUP = """
 %load_ext nbrunner
 import sys, threading
 from anthropic import beta_tool
+from IPython.display import HTML, display
 from nbrunner import replay
 from nbrunner.replay import say, script, use
 
@@ -25,6 +26,7 @@ def get_weather(location: str) -> str:
     "Get the weather."
     assert may_print.wait(20)
     print("asking about", location)
+    display(HTML("<b>a map</b>"))
     has_printed.set()
     return "sunny"
 
@@ -40,18 +42,20 @@ def started() -> Iterator[Kernel]:
         yield running
 
 
-def test_what_a_tool_prints_while_the_next_cell_runs_is_in_its_call_and_not_there(
+def test_what_a_tool_shows_while_the_next_cell_runs_is_in_its_call_and_not_there(
     started: Kernel,
 ) -> None:
     started.run(f"{LINE} --detach\nHow is Paris?")
     next_cell = started.run("may_print.set(); print(has_printed.wait(20))")
     assert next_cell.error == ""
     assert next_cell.stream("stdout") == "True\n"
+    assert "display_data" not in [m["msg_type"] for m in next_cell.outputs]
     joined = started.run(
         "_ = await weather\n"
-        "print(weather.transcript.iterations[0].tool_calls[0].stdout)"
+        "call = weather.transcript.iterations[0].tool_calls[0]\n"
+        "print(call.stdout.strip(), call.displays[0].data['text/html'], sep=' | ')"
     )
-    assert joined.stream("stdout").strip() == "asking about Paris"
+    assert joined.stream("stdout") == "asking about Paris | <b>a map</b>\n"
 
 
 def test_a_cell_binds_no_socket_and_its_page_has_no_frame_and_names_no_server(

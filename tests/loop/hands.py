@@ -69,7 +69,7 @@ bodies = st.lists(
             "nothing",
             "the reply and its results",
             "results made by hand",
-            "results made by hand",
+            "the first result by hand",
             "another reply",
         ]
     ),

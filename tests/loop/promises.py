@@ -23,6 +23,19 @@ def assert_sent_as_promised(body: dict[str, Any], handed_in: Collection[str]) ->
         assert call_id not in handed_in or content == BY_HAND, (call_id, content)
 
 
+def assert_given_results_stand(event: Any, given: dict[str, Any]) -> None:
+    """What was given by hand for a reply stands among its results; `given` notes it."""
+    match event.kind:
+        case "results_given":
+            given.update(_by_id(event.message))
+        case "reply_dropped":
+            given.clear()
+        case "results_finished":
+            made = _by_id(event.message)
+            assert {call_id: made[call_id] for call_id in given} == given
+            given.clear()
+
+
 def assert_replies_are_kept(run: Run, given: Mapping[str, Any]) -> None:
     """What Claude said is kept byte for byte, dropped replies too."""
     iterations = run.transcript.iterations
@@ -35,6 +48,11 @@ def assert_replies_are_kept(run: Run, given: Mapping[str, Any]) -> None:
     for message in run.messages:
         if message["role"] == "assistant":
             assert bytes_of(message["content"]) in contents
+
+
+def _by_id(message: Mapping[str, Any]) -> dict[str, Any]:
+    results = (b for b in message["content"] if b["type"] == "tool_result")
+    return {block["tool_use_id"]: block["content"] for block in results}
 
 
 def _results_in(body: dict[str, Any]) -> Iterator[tuple[str, Any]]:

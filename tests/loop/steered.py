@@ -30,6 +30,7 @@ from tests.loop.hands import EDITS
 from tests.loop.planned_replies import Replies
 from tests.loop.promises import (
     BY_HAND,
+    assert_given_results_stand,
     assert_replies_are_kept,
     assert_sent_as_promised,
 )
@@ -89,11 +90,13 @@ class Steered:
         self.run = run
         self.runs.append(run)
         self.refolded[id(run)] = run.transcript
+        given: dict[str, Any] = {}
 
         def heard(event: Any, _transcript: Transcript) -> None:
             stored = _EVENT.validate_json(_EVENT.dump_json(event))
             self.refolded[id(run)] = fold(self.refolded[id(run)], stored)
             try:
+                assert_given_results_stand(event, given)
                 self._act(run, event)
             except Exception as error:  # noqa: BLE001 - told once the promises are held
                 self.surprises.append(error)
@@ -253,8 +256,10 @@ class Steered:
                 run.append_messages()
             case "the reply and its results":
                 self._hand_in_the_reply()
+            case "the first result by hand":
+                self._hand_in_a_result(0)
             case "results made by hand":
-                self._hand_in_a_result()
+                self._hand_in_a_result(-1)
             case "another reply":
                 with pytest.raises(UsageError, match="not the reply in hand"):
                     run.append_messages({"role": "assistant", "content": "Not so."})
@@ -269,15 +274,15 @@ class Steered:
         for block in made["content"] if made else ():
             self.handed_in.discard(block["tool_use_id"])
 
-    def _hand_in_a_result(self) -> None:
-        """Hand in a result for the last call of the reply in hand, if it has calls."""
+    def _hand_in_a_result(self, place: int) -> None:
+        """Hand in a result for a call of the reply in hand, if it has calls."""
         iteration = self.run.transcript.iterations[-1]
         calls = iteration.tool_calls
         if calls and iteration.stop_reason == "tool_use":
-            result = {"tool_use_id": calls[-1].id, "content": BY_HAND}
+            result = {"tool_use_id": calls[place].id, "content": BY_HAND}
             content = [{"type": "tool_result", **result}]
             self.run.append_messages({"role": "user", "content": content})
-            self.handed_in.add(calls[-1].id)
+            self.handed_in.add(calls[place].id)
 
     # -- the promises ----------------------------------------------------------------
 

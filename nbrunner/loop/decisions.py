@@ -136,7 +136,7 @@ def _waits(last: Iteration, call: ToolCall) -> bool:
     """Whether it is still open what becomes of a call."""
     return (
         call.status in ("proposed", "asked")
-        and last.stop_reason == "tool_use"
+        and last.stop_reason in (None, "tool_use")
         and call.id not in given_by_id(last.given)
     )
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from nbrunner.errors import UsageError
 from nbrunner.run.branch import Branch
-from nbrunner.views.branches import relatives_of
 from nbrunner.views.code import as_code
 from nbrunner.views.inspected import Inspected
 from nbrunner.views.page import static_page
+from nbrunner.views.relatives import relatives_of
 from nbrunner.views.text import as_text
 from nbrunner.views.words import count as counted
 
@@ -66,6 +66,7 @@ class Showing(Branch):
             name=self.name,
             tools=self._tools.callable_here,
             stream=self._driving["stream"],
+            eager=self._driving["eager"],
             max_iterations=self._driving["max_iterations"],
         )
 

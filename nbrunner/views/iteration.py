@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.blocks import content_of
@@ -9,6 +10,7 @@ from nbrunner.core.caching import MAX_MARKS
 from nbrunner.views import words
 from nbrunner.views.again import again_button, dropped_fragments
 from nbrunner.views.branches import fork_button
+from nbrunner.views.call import call_fragment
 from nbrunner.views.content import content_block, is_text
 from nbrunner.views.context import applied_edit_fragments, context_bar
 from nbrunner.views.html import Child, Html, h, spaced
@@ -249,7 +251,7 @@ def _failure(
         h("div", words.cut_inline(failure.message), class_="nbr-what"),
         h("div", advice, class_="nbr-advice") if failure.advice else None,
         _controls(iteration, look) if can_retry else None,
-        _partial(failure),
+        _partial(transcript, iteration, failure, look),
         class_="nbr-failure",
         role="alert" if newest else None,
     )
@@ -268,13 +270,21 @@ def _controls(iteration: Iteration, look: Look) -> Html:
     return h("div", spaced(button if look.live else None, line), class_="nbr-foot")
 
 
-def _partial(failure: Failure) -> Html | None:
+def _partial(
+    transcript: Transcript, iteration: Iteration, failure: Failure, look: Look
+) -> Html | None:
     if not failure.partial:
         return None
+    # No part of the conversation: there is nothing to click at them.
+    ran = {
+        call.id: call_fragment(transcript, iteration, call, replace(look, live=False))
+        for call in failure.calls
+    }
+    label = "what had come of the reply (not kept)"
     return h(
         "div",
-        h("div", "what had come of the reply (not kept)", class_="nbr-lab"),
-        [broken_block(b) for b in failure.partial],
+        h("div", f"{label}; its calls ran" if ran else label, class_="nbr-lab"),
+        [ran.get(b.get("id", "")) or broken_block(b) for b in failure.partial],
         class_="nbr-partial",
     )
 

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 from nbrunner.core.blocks import Block, content_of
 from nbrunner.views import words
 from nbrunner.views.again import dropped_lines
-from nbrunner.views.branches import (
-    ALONE,
-    Relatives,
-    branch_lines,
-    origin_lines,
-    origin_words,
-)
+from nbrunner.views.branches import branch_lines, origin_lines, origin_words
 from nbrunner.views.citations import cited_words
 from nbrunner.views.context import applied_edit_words
 from nbrunner.views.displays import display_words
@@ -22,6 +16,7 @@ from nbrunner.views.fields import text_at
 from nbrunner.views.inspector import cache_line
 from nbrunner.views.printable import printable
 from nbrunner.views.refusal import refusal_words
+from nbrunner.views.relatives import ALONE, Relatives
 from nbrunner.views.server_calls import (
     answers_one_of,
     is_server_call,
@@ -81,10 +76,11 @@ def iteration_text(transcript: Transcript, iteration: Iteration) -> str:
     head = " · ".join(fact for fact in facts if fact)
     lines = [f"[{iteration.index + 1}] {head}".rstrip()]
     lines += [f"you: {words.cut_inline(text)}" for text in iteration.injected]
-    lines += [
-        f"failed: {words.cut_inline(failure.message)} {failure.advice}".rstrip()
-        for failure in iteration.failures
-    ]
+    for failure in iteration.failures:
+        said = f"failed: {words.cut_inline(failure.message)} {failure.advice}"
+        lines.append(said.rstrip())
+        for call in failure.calls:
+            lines += _call(transcript, iteration, call)
     lines += dropped_lines(iteration)
     lines += filter(None, [cache_line(transcript, iteration)])
     lines += [applied_edit_words(edit) for edit in iteration.applied_edits]

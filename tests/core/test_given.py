@@ -62,3 +62,11 @@ def test_a_fork_keeps_what_was_given_and_leaves_out_what_is_open() -> None:
     assert (second.status, second.result, second.is_error) == ("answered", "no", True)
     assert fork.iterations[0].given is None
     assert fork.messages[-1]["content"] == [result("a", "3"), error]
+
+
+def test_what_was_given_for_a_reply_that_was_cut_off_stands_behind_it() -> None:
+    message = reply(use("a"), use("b"), stop_reason="max_tokens")
+    cut = ReplyFinished(iteration=0, message=message, elapsed_s=1)
+    given = ResultsGiven(iteration=0, message=said(FIRST))
+    sent = folded(CALLED[0], cut, given).next_request().messages[-1]["content"]
+    assert (sent[0], sent[1]["is_error"]) == (FIRST, True)

@@ -48,6 +48,7 @@ EVENTS = (
     "block_started",
     "block_grew",
     "reply_finished",
+    "call_proposed",
     "call_asked",
     "call_decided",
     "call_started",

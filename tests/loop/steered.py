@@ -68,6 +68,7 @@ class Steered:
         )
         asks = options.pop("asks")
         approver = {"approver": ask} if asks else {}
+        stream = options.pop("stream")
         self.moments: list[tuple[str, Any]] = []
         self.closed: list[Run] = []
         self.handed_in: set[str] = set()
@@ -79,6 +80,8 @@ class Steered:
             tools=self._tools(),
             messages="1 + 2?",
             max_tokens=100,
+            stream=bool(stream),
+            run_tools_eagerly=stream == "eager",
             **approver,
             **options,
         )

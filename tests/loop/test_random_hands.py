@@ -51,7 +51,7 @@ class RandomHands(RuleBasedStateMachine):
     steps: ClassVar[int] = 0
 
     @initialize(
-        stream=st.booleans(),
+        stream=st.sampled_from([False, True, "eager"]),
         asks=st.booleans(),
         hold=st.booleans(),
         hold_on_failure=st.booleans(),

@@ -1,7 +1,8 @@
 """How a run that is left in the middle is closed, so that it can go on.
 
-Every open call gets a result that says it was interrupted; a reply half read is
-shown and dropped. Pure: a transcript in, the missing events out.
+Every open call gets a result that says it was interrupted, unless one was given by
+hand; a reply half read is shown and dropped. Pure: a transcript in, the missing events
+out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from nbrunner.core.events import (
     ResultsFinished,
     RunFinished,
 )
+from nbrunner.core.given import given_by_id, with_given
 from nbrunner.core.request import result_of
 
 if TYPE_CHECKING:
@@ -40,20 +42,17 @@ def closing_events(transcript: Transcript, stopped_by: str = "person") -> list[E
     if not awaits_results(transcript):
         return [finished]
     calls = list(zip(tool_uses(iteration.blocks), iteration.tool_calls, strict=True))
-    interrupted = [
-        CallFinished(
-            iteration=iteration.index,
-            call_id=call.id,
-            outcome="interrupted",
-            content=_why(call),
-        )
+    given = given_by_id(iteration.given)
+    ended = [
+        _end(iteration, call, given.get(call.id))
         for _, call in calls
         if not call.is_answered
     ]
     content = [_result(use, call) for use, call in calls]
-    message = {"role": "user", "content": content}
+    made = {"role": "user", "content": content}
+    message = with_given(made, iteration.given)
     results = ResultsFinished(iteration=iteration.index, message=message)
-    return [*interrupted, results, finished]
+    return [*ended, results, finished]
 
 
 def stopped_failure(iteration: Iteration) -> Failure:
@@ -114,6 +113,14 @@ def awaits_results(transcript: Transcript) -> bool:
         and bool(last.tool_calls)
         and transcript.messages[-1]["role"] == "assistant"
     )
+
+
+def _end(iteration: Iteration, call: ToolCall, given: Block | None) -> CallFinished:
+    """How a call ends that is open: it has what was given for it, or nothing."""
+    place = {"iteration": iteration.index, "call_id": call.id}
+    if given is not None:
+        return CallFinished(**place, outcome="answered", content=given.get("content"))
+    return CallFinished(**place, outcome="interrupted", content=_why(call))
 
 
 def _why(call: ToolCall) -> str:

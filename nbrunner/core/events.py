@@ -294,6 +294,18 @@ class CallFinished(Value):
     remark: str | None = None
 
 
+class ResultsGiven(Value):
+    """Results were given by hand: they stand, and go out with those of the other calls.
+
+    Attributes:
+        message: The user message that holds them, and what goes out behind them.
+    """
+
+    kind: Literal["results_given"] = "results_given"
+    iteration: int
+    message: Message
+
+
 class ResultsFinished(Value):
     """All calls of a reply are answered, in one user message."""
 
@@ -363,6 +375,7 @@ Event: TypeAlias = Annotated[
     | CallPrinted
     | CallDisplayed
     | CallFinished
+    | ResultsGiven
     | ResultsFinished
     | Remarked
     | Forked

@@ -19,6 +19,7 @@ from nbrunner.core.apply import (
 )
 from nbrunner.core.blocks import Block, tool_results, tool_uses
 from nbrunner.core.compaction import is_summary
+from nbrunner.core.given import given_too
 from nbrunner.core.history import facts_of, survey
 from nbrunner.core.note import Note
 from nbrunner.core.tool_call import Display, ToolCall
@@ -216,6 +217,7 @@ def _(event: events.RequestFailed, transcript: Transcript) -> Transcript:
         event.iteration,
         blocks=(),
         tool_calls=(),
+        given=None,
         failures=failures,
         has_failed=True,
     )
@@ -238,6 +240,7 @@ def _(event: events.ReplyDropped, transcript: Transcript) -> Transcript:
         reply=None,
         blocks=(),
         tool_calls=(),
+        given=None,
         elapsed_s=None,
         dropped=(*iteration.dropped, dropped),
     )
@@ -321,15 +324,23 @@ def _(event: events.CallFinished, transcript: Transcript) -> Transcript:
 
 
 @_fold.register
+def _(event: events.ResultsGiven, transcript: Transcript) -> Transcript:
+    given = given_too(transcript.iterations[event.iteration].given, event.message)
+    return _with_iteration(transcript, event.iteration, given=given)
+
+
+@_fold.register
 def _(event: events.ResultsFinished, transcript: Transcript) -> Transcript:
     # The blocks are what Claude reads: the SDK mends broken unicode in them, and
     # answers the members of a toolset that follow one which failed.
     sent = {block["tool_use_id"]: block for block in tool_results(event.message)}
     calls = tuple(
-        _as_sent(call, sent.get(call.id))
+        call.as_sent(sent.get(call.id))
         for call in transcript.iterations[event.iteration].tool_calls
     )
-    answered = _with_iteration(transcript, event.iteration, tool_calls=calls)
+    answered = _with_iteration(
+        transcript, event.iteration, tool_calls=calls, given=None
+    )
     return _with(
         answered,
         # A toolset's later members are not run once one failed, asked about or not.
@@ -389,20 +400,6 @@ def _displayed(before: tuple[Display, ...], display: Display) -> tuple[Display, 
     if name is not None and any(shown.display_id == name for shown in before):
         return tuple(display if it.display_id == name else it for it in before)
     return (*before, display)[-MOST_DISPLAYS:]
-
-
-def _as_sent(call: ToolCall, block: Block | None) -> ToolCall:
-    if block is None:
-        return call
-    content = block.get("content")
-    changes: dict[str, Any] = {"result": content}
-    if not call.is_answered:
-        changes["status"] = "error" if block.get("is_error") else "ok"
-    elif content != call.result and not call.is_edited:
-        changes |= {"returned": call.result, "is_edited": True}
-    if call.is_answered and bool(block.get("is_error")) != call.is_error:
-        changes["reads_as_error"] = bool(block.get("is_error"))
-    return call.model_copy(update=changes)
 
 
 def _with(transcript: Transcript, **changes: Any) -> Transcript:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from nbrunner.core.blocks import Value
+from nbrunner.core.blocks import Block, Value
 from nbrunner.core.commands import By
 
 Outcome: TypeAlias = Literal[
@@ -89,3 +89,23 @@ class ToolCall(Value):
     def is_answered(self) -> bool:
         """Whether the call has its result."""
         return self.status not in ("proposed", "asked", "running")
+
+    def as_sent(self, block: Block | None) -> ToolCall:
+        """The call with the result block that goes out for it, if one does."""
+        if block is None:
+            return self
+        content, is_error = block.get("content"), bool(block.get("is_error"))
+        changes: dict[str, Any] = {"result": content}
+        if not self.is_answered:
+            changes["status"] = "error" if is_error else "ok"
+        elif content != self.result and not self.is_edited:
+            changes |= {"returned": self.result, "is_edited": True}
+        if self.is_answered and is_error != self.is_error:
+            changes["reads_as_error"] = is_error
+        return self.model_copy(update=changes)
+
+    def as_given(self, block: Block) -> ToolCall:
+        """The call with the result that was given for it by hand."""
+        answered = {"status": "answered", "result": block.get("content")}
+        call = self if self.is_answered else self.model_copy(update=answered)
+        return call.as_sent(block)

@@ -10,11 +10,12 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from nbrunner.core.blocks import Block, Value, content_of, text_of, tool_uses
+from nbrunner.core.blocks import Block, Message, Value, content_of, text_of, tool_uses
 from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Command, Submit
 from nbrunner.core.edits import Edit
 from nbrunner.core.events import Failure, Forked, Source, StoppedBy
+from nbrunner.core.given import given_by_id, with_given
 from nbrunner.core.history import survey
 from nbrunner.core.note import Note
 from nbrunner.core.redact import redact
@@ -78,6 +79,8 @@ class Iteration(Value):
         notes: The person's messages that went out with it.
         reply: The whole message, as the API sent it; None while it streams.
         blocks: The blocks of the reply as far as they have come.
+        given: The results that were given by hand, while those of the other calls are
+            still to come.
         attempts: How often the run sent its request.
         resent: What the SDK saw each time before it sent a request once more by
             itself, oldest first.
@@ -96,6 +99,7 @@ class Iteration(Value):
     reply: dict[str, Any] | None = None
     blocks: tuple[Block, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
+    given: Message | None = None
     attempts: int = 1
     resent: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
@@ -306,7 +310,7 @@ class Transcript(Value):
         messages = self.messages
         if self.last is not None and not self.is_sent_back:
             why = _CUT_OFF.format(reason=self.last.stop_reason)
-            messages = with_open_calls_closed(messages, why, self.last.results)
+            messages = self._with_calls_closed(why)
         messages = with_notes(messages, notes)
         if not self.is_sent_back:
             messages = with_tool_changes(messages, self.tool_changes)
@@ -351,11 +355,19 @@ class Transcript(Value):
         """The next request, where calls that are still at work are no part of it."""
         if self.last is None or self.last.stop_reason != "tool_use":
             return self.next_request()
-        closed = with_open_calls_closed(self.messages, _LEFT_OUT, self.last.results)
+        closed = self._with_calls_closed(_LEFT_OUT)
         known = survey(closed, self.known)
         return self.model_copy(
             update={"messages": closed, "known": known}
         ).next_request()
+
+    def _with_calls_closed(self, why: str) -> tuple[Message, ...]:
+        """The conversation with a result for each call of the newest reply."""
+        ran, given = (self.last.results, self.last.given) if self.last else ({}, None)
+        closed = with_open_calls_closed(self.messages, why, ran)
+        if len(closed) == len(self.messages):
+            return closed
+        return (*self.messages, with_given(closed[-1], given))
 
     def find_call(self, call_id: str) -> tuple[Iteration, ToolCall] | None:
         """The newest call of that id, with its iteration."""
@@ -367,14 +379,16 @@ class Transcript(Value):
 
 def _at_rest(iteration: Iteration) -> Iteration:
     """An iteration as a branch keeps it, in which no call is at work any longer."""
-    if all(call.is_answered for call in iteration.tool_calls):
-        return iteration
     if iteration.stop_reason != "tool_use":
         return iteration
+    given = given_by_id(iteration.given)
+    left_out = {"status": "interrupted", "result": _LEFT_OUT}
     calls = tuple(
-        call
+        call.as_given(given[call.id])
+        if call.id in given
+        else call
         if call.is_answered
-        else call.model_copy(update={"status": "interrupted", "result": _LEFT_OUT})
+        else call.model_copy(update=left_out)
         for call in iteration.tool_calls
     )
-    return iteration.model_copy(update={"tool_calls": calls})
+    return iteration.model_copy(update={"tool_calls": calls, "given": None})

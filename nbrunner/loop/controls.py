@@ -35,9 +35,9 @@ from nbrunner.loop.decisions import Decisions
 from nbrunner.loop.exits import StopAsked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from nbrunner.core.blocks import Block
+    from nbrunner.core.blocks import Message
     from nbrunner.core.transcript import Iteration, Transcript
     from nbrunner.loop.inbox import Inbox
     from nbrunner.loop.ledger import Pen
@@ -131,15 +131,11 @@ class Controls:
                 raise StopAsked
         self._pen.write(Resumed())
 
-    def answer_by_hand(self, iteration: Iteration, given: Mapping[str, Block]) -> None:
-        """Keep results that code made, for the gates of their calls."""
-        for call_id, block in given.items():
-            answer = Answer(
-                call_id=call_id,
-                content=block.get("content"),
-                is_error=bool(block.get("is_error")),
-            )
-            self.decisions.make(iteration, answer, "code")
+    def hand_in(self, iteration: Iteration, message: Message) -> None:
+        """Keep results that code made: they stand for those of the tools."""
+        with self._pen.held():
+            self.decisions.hand_in(iteration, message)
+        self._inbox.stir()  # a gate may wait for just that
 
     def wait_for_decision(
         self, call_id: str, ask_here: Callable[[], bool]
@@ -171,10 +167,12 @@ class Controls:
             self._stepping, self.is_paused = False, True
 
     def close(self) -> None:
-        """The run ends: make the edits that wait, and forget the other commands."""
+        """The run ends: keep the edits and results that wait, and nothing else."""
         for command, by in self._inbox.take():
             if isinstance(command, Submit):
                 self._edit(command, by)
+            elif isinstance(command, Answer):
+                self.decisions.obey(command, by)
         for command, _ in self._early:
             self._pen.write(EditRefused(edit=command.edit, reason=NO_RESULT_YET))
 

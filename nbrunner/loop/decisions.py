@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from nbrunner.core.approval import digest
+from nbrunner.core.blocks import tool_uses
 from nbrunner.core.commands import Answer, Approve, By, Decision, Reject
-from nbrunner.core.events import CallAsked, CallDecided, CommandRefused
+from nbrunner.core.events import CallAsked, CallDecided, CommandRefused, ResultsGiven
+from nbrunner.core.given import given_by_id
+from nbrunner.core.request import result_of
 from nbrunner.core.schema import schema_of, why_unfit
 
 if TYPE_CHECKING:
     from nbrunner.core.approval import Ruling
+    from nbrunner.core.blocks import Message
     from nbrunner.core.tool_call import ToolCall, Verdict
     from nbrunner.core.transcript import Iteration, Transcript
     from nbrunner.loop.ledger import Pen
@@ -48,8 +52,20 @@ class Decisions:
             self._pen.write(CommandRefused(command=command, reason=reason))
             return
         self.make(last, command, by)
+        if isinstance(command, Answer):
+            self._pen.write(_given(last, command))
         if isinstance(command, Approve) and command.for_rest:
             self._approve_rest(last, command.call_id, by)
+
+    def hand_in(self, iteration: Iteration, message: Message) -> None:
+        """Keep results that code made: of their tools none runs that has not begun."""
+        for call_id, block in given_by_id(message).items():
+            call = iteration.call(call_id)
+            if call is not None and call.status in ("proposed", "asked"):
+                content, is_error = block.get("content"), bool(block.get("is_error"))
+                answer = Answer(call_id=call_id, content=content, is_error=is_error)
+                self.make(iteration, answer, "code")
+        self._pen.write(ResultsGiven(iteration=iteration.index, message=message))
 
     def _approve_rest(self, iteration: Iteration, call_id: str, by: By) -> None:
         """What else of that tool is asked about is approved with it."""
@@ -98,7 +114,7 @@ def why_not(decision: Decision, transcript: Transcript) -> str | None:
     """
     last = transcript.last
     call = last.call(decision.call_id) if last else None
-    if last is None or call is None or call.status not in ("proposed", "asked"):
+    if last is None or call is None or not _waits(last, call):
         return NO_SUCH_CALL.format(call_id=decision.call_id)
     if decision.digest not in (None, digest(call.input)):
         return OTHER_INPUT.format(call_id=decision.call_id)
@@ -107,6 +123,22 @@ def why_not(decision: Decision, transcript: Transcript) -> str | None:
         unfit = why_unfit(decision.input, schema_of(call.name, tools))
         return UNFIT.format(name=call.name, why=unfit) if unfit else None
     return None
+
+
+def _given(iteration: Iteration, answer: Answer) -> ResultsGiven:
+    use = next(b for b in tool_uses(iteration.blocks) if b["id"] == answer.call_id)
+    result = result_of(use, answer.content, is_error=answer.is_error)
+    message = {"role": "user", "content": [result]}
+    return ResultsGiven(iteration=iteration.index, message=message)
+
+
+def _waits(last: Iteration, call: ToolCall) -> bool:
+    """Whether it is still open what becomes of a call."""
+    return (
+        call.status in ("proposed", "asked")
+        and last.stop_reason in (None, "tool_use")
+        and call.id not in given_by_id(last.given)
+    )
 
 
 def _verdict(decision: Decision) -> Verdict:

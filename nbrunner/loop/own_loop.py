@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.blocks import content_of, tool_results
+from nbrunner.core.given import with_given
 from nbrunner.errors import ReplyStopped, UsageError
 from nbrunner.loop._sdk import plain
 from nbrunner.loop.exits import StopAsked
@@ -52,7 +53,6 @@ class OwnLoop:
         self._stream = stream
         self._of: Exchange | None = None
         self._response: Message | None = None
-        self._by_hand: Message | None = None
 
     def items(self) -> Iterator[Any]:
         """What the SDK's runner yields: messages, or streams.
@@ -106,7 +106,7 @@ class OwnLoop:
         """Forget results of an earlier reply: a thread may have gone on since."""
         if self._of is not self.driver.in_hand:
             self._of = self.driver.in_hand
-            self._response = self._by_hand = None
+            self._response = None
 
     def response(self) -> Message | None:
         """The user message with the results of the reply in hand; its calls run once.
@@ -118,11 +118,8 @@ class OwnLoop:
         """
         self._forget_earlier()
         if self._response is None and self.driver.in_hand is not None:
-            by_hand = self._given_by_hand()
             self._read_in_body()
-            made = self.driver.answer(by_hand)
-            self._response = self._with_those_by_hand(made)
-            self._by_hand = None
+            self._response = self.driver.answer()
             if (raised := self.driver.calm_down()) is not None:
                 raise raised
         return self._response
@@ -144,13 +141,15 @@ class OwnLoop:
             if message["role"] == "assistant":
                 self._check_is_in_hand(message)
             elif self._answers_in_hand(message):
-                self._by_hand = message
+                self._hand_in(message)
             else:
                 left.append({"role": message["role"], "content": message["content"]})
         return left
 
     def _read_in_body(self) -> None:
         """Read what is left of the reply, called by the body of the loop."""
+        if self.driver.has_left:
+            return
         try:
             self.driver.read()
         except StopAsked:
@@ -170,14 +169,15 @@ class OwnLoop:
             return False
         self._read_in_body()
         exchange = self.driver.in_hand
+        if self.driver.has_left:
+            raise _no_such_call(results[0], [])
         if exchange is None:
             return False
         self._forget_earlier()
         calls = [b.id for b in exchange.reply.content if b.type == "tool_use"]
         for block in results:
             if block.get("tool_use_id") not in calls:
-                call_id, names = block.get("tool_use_id"), ", ".join(calls) or "none"
-                raise UsageError(_NO_SUCH_CALL.format(call_id=call_id, calls=names))
+                raise _no_such_call(block, calls)
         if (stop_reason := exchange.reply.stop_reason) != "tool_use":
             raise UsageError(_NOT_ASKED_FOR.format(stop_reason=stop_reason))
         return True
@@ -185,29 +185,15 @@ class OwnLoop:
     def _results(self) -> Message | None:
         """The results to keep; None if the calls are to run."""
         self._forget_earlier()
-        if self._by_hand is None:
-            return plain(self._response) if self._response is not None else None
-        made = self._response or self.driver.answer(self._given_by_hand())
-        results: Message | None = plain(self._with_those_by_hand(made))
-        return results
+        return plain(self._response) if self._response is not None else None
 
-    def _given_by_hand(self) -> dict[str, Block]:
-        given = tool_results(self._by_hand) if self._by_hand is not None else []
-        return {block["tool_use_id"]: block for block in given}
+    def _hand_in(self, message: Message) -> None:
+        self.driver.hand_in(message)
+        if self._response is not None:
+            # In place: the caller may hold it, and change it once more.
+            self._response["content"] = with_given(self._response, message)["content"]
 
-    def _with_those_by_hand(self, made: Message | None) -> Message | None:
-        """The results that were made, with those in place that were handed in."""
-        if made is None or self._by_hand is None:
-            return made
-        by_hand = self._given_by_hand()
-        results = [
-            by_hand.get(block.get("tool_use_id", ""), block)
-            for block in content_of(made)
-            if block.get("type") == "tool_result"
-        ]
-        others = [
-            block
-            for block in content_of(self._by_hand)
-            if block.get("type") != "tool_result"
-        ]
-        return {"role": "user", "content": [*results, *others]}
+
+def _no_such_call(result: Block, calls: list[str]) -> UsageError:
+    call_id, names = result.get("tool_use_id"), ", ".join(calls) or "none"
+    return UsageError(_NO_SUCH_CALL.format(call_id=call_id, calls=names))

@@ -24,6 +24,7 @@ from nbrunner.core.events import (
     RequestResent,
     ResultsFinished,
 )
+from nbrunner.core.given import with_given
 from nbrunner.core.history import survey
 from nbrunner.core.tool_changes import offered
 from nbrunner.core.validity import check
@@ -38,7 +39,7 @@ from nbrunner.loop.rulings import Rulings
 from nbrunner.loop.side_by_side import begun_together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from nbrunner.core.blocks import Block, Message
     from nbrunner.core.history import Facts
@@ -103,7 +104,8 @@ class Phases(RunDesk):
     @property
     def in_hand(self) -> Exchange | None:
         """The exchange whose reply is not settled yet."""
-        return self._exchange
+        # What was left is closed, though its thread may still be inside a tool.
+        return None if self._pen.is_taken else self._exchange
 
     def send(self) -> Any:
         """Send the next request, or the last again.
@@ -145,12 +147,12 @@ class Phases(RunDesk):
                 )
             )
 
-    def answer(self, by_hand: Mapping[str, Block] | None = None) -> Message | None:
-        """Run the calls of the reply in hand, once; None if it asks for none.
+    def hand_in(self, message: Message) -> None:
+        """Keep results of the reply in hand that were made elsewhere."""
+        self._controls.hand_in(self._iteration, message)
 
-        Args:
-            by_hand: Results that were made elsewhere, by call id: their tools do not
-                run.
+    def answer(self) -> Message | None:
+        """Run the calls of the reply in hand, once; None if it asks for none.
 
         Returns:
             The user message with the results, not part of the conversation yet.
@@ -161,7 +163,6 @@ class Phases(RunDesk):
         if exchange is None or not asks:
             return None
         self._controls.listen()
-        self._controls.answer_by_hand(iteration, by_hand or {})
         at_hand = self._offered_now(iteration)
         if self._holds_rest or not self._rulings.made_on(iteration, at_hand):
             self.stop_now()
@@ -175,7 +176,7 @@ class Phases(RunDesk):
             self.ahead = begun_together(gates.values(), calls)
             message = exchange.answer_calls(gates)
         self._controls.decisions.forget()
-        return message
+        return with_given(message, self._iteration.given)
 
     def _offered_now(self, iteration: Iteration) -> list[Block]:
         """The tools of a request, with what was added and removed since."""

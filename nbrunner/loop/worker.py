@@ -56,7 +56,12 @@ class Worker:
         thread.start()
 
     def leave(self) -> None:
-        """End the run now, without its thread: a tool in it may never return."""
+        """End the run now, without its thread: a tool in it may never return.
+
+        After its end there is nothing to leave: another driver may be at work by then.
+        """
+        if not self.is_running:
+            return
         self._driver.leave()
         self._finish()
 

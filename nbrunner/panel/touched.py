@@ -33,6 +33,7 @@ _ITERATION = (
     events.ReplyDropped,
     events.RequestFailed,
     events.RequestResent,
+    events.ResultsGiven,
     events.ResultsFinished,
     events.Remarked,
 )

@@ -31,6 +31,7 @@ from nbrunner.core.events import (
     RunStarted,
 )
 from nbrunner.core.fold import fold
+from nbrunner.core.given import given_by_id
 from nbrunner.core.note import Note
 from nbrunner.core.transcript import Transcript
 from nbrunner.core.usage import Usage
@@ -97,13 +98,18 @@ def test_a_run_that_ends_anywhere_can_go_on(story: list[Event], why: str) -> Non
 
 
 @given(stories())
-def test_closing_adds_results_and_changes_none(story: list[Event]) -> None:
+def test_closing_adds_results_and_changes_none_but_to_what_was_given(
+    story: list[Event],
+) -> None:
     transcript = folded(*story)
     closed = folded(*closing_events(transcript), start=transcript)
     assert closed.messages[: len(transcript.messages)] == transcript.messages
     for before, after in zip(transcript.iterations, closed.iterations, strict=True):
+        given = given_by_id(before.given)
         for call, later in zip(before.tool_calls, after.tool_calls, strict=True):
-            if call.is_answered:
+            if call.id in given:
+                assert later.result == given[call.id]["content"]
+            elif call.is_answered:
                 assert later == call
 
 

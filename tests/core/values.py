@@ -23,6 +23,7 @@ from nbrunner.core.events import (
     ReplyFinished,
     RequestFailed,
     ResultsFinished,
+    ResultsGiven,
     Resumed,
     RunFinished,
     RunStarted,
@@ -164,6 +165,9 @@ def _streamed(draw: st.DrawFn, iteration: int) -> list[Event]:
 def _answered(draw: st.DrawFn, iteration: int, calls: list[Any]) -> list[Event]:
     events: list[Event] = []
     for call in calls:
+        if draw(st.integers(0, 3)) == 0:
+            given = {"role": "user", "content": [result(call["id"], draw(texts))]}
+            events.append(ResultsGiven(iteration=iteration, message=given))
         place = {"iteration": iteration, "call_id": call["id"]}
         events.append(CallStarted(**place, executed_input=draw(json_values)))
         events.append(CallPrinted(**place, text=draw(texts)))

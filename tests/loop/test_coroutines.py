@@ -332,3 +332,31 @@ def test_a_call_that_cancels_itself_ends_the_run_validly() -> None:
     assert the_call(run).status == "interrupted"
     run.start().wait(20)
     assert run.text == "Done."
+
+
+def test_leaving_at_once_does_not_cancel_a_call_of_an_own_loop_that_came_later() -> (
+    None
+):
+    began, go_on = threading.Event(), threading.Event()
+
+    async def waits() -> str:
+        began.set()
+        await asyncio.to_thread(go_on.wait, PATIENCE_S)
+        return "so"
+
+    run = acting(waits, "Done.", [use("act")], "Done.")
+    run.start().wait(20)
+
+    def leaves() -> None:
+        assert began.wait(PATIENCE_S)
+        run.stop(now=True)
+        go_on.set()
+
+    thread = threading.Thread(target=leaves)
+    thread.start()
+    run.inject("Act.")
+    for _ in run:
+        pass
+    thread.join()
+    assert run.stopped_by == "person"
+    assert run.transcript.iterations[1].tool_calls[0].result == "so"

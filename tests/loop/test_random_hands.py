@@ -25,7 +25,9 @@ from hypothesis.stateful import (
 
 from nbrunner.errors import ReplyStopped
 from nbrunner.loop._sdk import SilentEnd
-from tests.loop.hands import Steered, hands, moments, replies
+from tests.loop.hands import bodies, hands, moments
+from tests.loop.planned_replies import plans
+from tests.loop.steered import Steered
 
 if TYPE_CHECKING:
     from nbrunner import Run
@@ -49,11 +51,12 @@ class RandomHands(RuleBasedStateMachine):
     steps: ClassVar[int] = 0
 
     @initialize(
-        stream=st.booleans(),
+        stream=st.sampled_from([False, True, "eager"]),
         asks=st.booleans(),
         hold=st.booleans(),
         hold_on_failure=st.booleans(),
         break_on_error=st.booleans(),
+        parallel_calls=st.booleans(),
         max_iterations=st.sampled_from([None, None, 2]),
     )
     def begin(self, **options: Any) -> None:
@@ -64,44 +67,38 @@ class RandomHands(RuleBasedStateMachine):
     def run(self) -> Run:
         return self.steered.run
 
-    @rule(planned=st.lists(replies, min_size=1, max_size=3))
-    def claude_will_say(self, planned: list[Any]) -> None:
-        self.steered.wire.planned.extend(planned)
-
     @rule(hand=hands)
     def a_hand_is_laid_on(self, hand: Any) -> None:
         self.steered.lay(self.run, hand)
         self.steered.until_still()
 
-    @rule(hands=moments)
-    def it_runs_in_a_thread(self, hands: list[Any]) -> None:
+    @rule(planned=plans, hands=moments)
+    def it_runs_in_a_thread(self, planned: list[Any], hands: list[Any]) -> None:
         self.leave_the_loop()
-        self.steered.moments = hands
+        self.steered.plan(planned, hands)
         self.steered.in_a_thread()
 
-    @rule(hands=moments)
-    def the_own_loop_goes_on(self, hands: list[Any]) -> None:
-        self.steered.moments = hands
+    @rule(planned=plans, hands=moments, body=bodies)
+    def the_own_loop_goes_on(
+        self, planned: list[Any], hands: list[Any], body: list[str]
+    ) -> None:
+        self.steered.plan(planned, hands)
         if self.loop is None:
             self.loop = iter(self.run)
         try:
             next(self.loop)
-        except StopIteration:
+        except (StopIteration, *FAULTS):
             self.loop = None
-        except FAULTS:
-            self.loop = None
+        else:
+            for what in body:
+                with contextlib.suppress(*FAULTS):
+                    self.steered.do_in_the_body(what)
 
     @rule()
     def leave_the_loop(self) -> None:
         if self.loop is not None:
             self.loop.close()
             self.loop = None
-
-    @precondition(lambda self: self.loop is not None)
-    @rule()
-    def the_body_asks_for_the_results(self) -> None:
-        with contextlib.suppress(*FAULTS):
-            self.run.generate_tool_call_response()
 
     @precondition(lambda self: len(self.steered.runs) < 5)
     @rule(back=st.integers(0, 3))

@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbrunner.core import events
-from nbrunner.panel.intents import IntentRefused
 from nbrunner.panel.parts import holder_of
+from nbrunner.panel.steered import IntentRefused
 from nbrunner.panel.touched import Standing, Touched, touched_by
 from nbrunner.views.branches import (
     BRANCHES_KEY,

@@ -6,8 +6,7 @@
  *               {op: "patch", seq, changes: [{key, html, into?} | {key, text}]}
  *               {op: "refused", seq, reason}
  * Messages out: {op: "hello", page}, {op: "bye", page}, or an intent: {intent,
- *               at?, attempt?, branch?, call?, digest?, fields?, place?, ttl?, note?,
- *               part?, text?}
+ *               at?, fields?, text?, and what is NAMED}
  *
  * @typedef {{key: string, html?: string, into?: string, text?: string}} Change
  * @typedef {{op: string, seq: number, html?: string, answers?: boolean,
@@ -15,6 +14,8 @@
  */
 
 const FOCUSABLE = "summary, button, textarea, select, a";
+/** What a button's data say besides its intent, and which names they go by. */
+const NAMED = "attempt branch call digest note part place tool ttl".split(" ");
 const HELLO_AGAIN_MS = [120, 240, 500, 1000, 2000, 4000, 8000];
 const TICK_MS = 1000;
 const DEAF_AFTER_HELLOS = 5;
@@ -297,24 +298,18 @@ class View {
 
   /** @param {HTMLButtonElement} button */
   act(button) {
-    const { intent, attempt, call, digest, place, note, part, ttl } = button.dataset;
-    const { at, branch } = button.dataset;
+    const { intent, at } = button.dataset;
     /** @type {Record<string, any>} */
     const message = { intent };
     if (at) message.at = Number(at);
-    if (branch) message.branch = branch;
-    if (attempt) message.attempt = attempt;
-    if (call) message.call = call;
-    if (digest) message.digest = digest;
+    for (const name of NAMED) {
+      if (button.dataset[name]) message[name] = button.dataset[name];
+    }
     const fields = button.closest("[data-form]")?.querySelectorAll("[data-field]");
-    if (fields) {
+    if (fields?.length) {
       const filled = [...fields].map((field) => [field.dataset.field, field.value]);
       message.fields = Object.fromEntries(filled);
     }
-    if (place) message.place = place;
-    if (note) message.note = note;
-    if (part) message.part = part;
-    if (ttl) message.ttl = ttl;
     const box = this.box();
     if (intent === "send") {
       if (!box.value.trim()) return;

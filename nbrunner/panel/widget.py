@@ -20,7 +20,6 @@ from nbrunner.panel.feed import Feed
 from nbrunner.panel.intents import (
     ForkHere,
     Intent,
-    IntentRefused,
     SeeBranch,
     ShowAll,
     obey,
@@ -28,6 +27,7 @@ from nbrunner.panel.intents import (
 )
 from nbrunner.panel.pages import Greeting, Pages, read_greeting
 from nbrunner.panel.refresh import Refresher
+from nbrunner.panel.steered import IntentRefused
 from nbrunner.views.branches import relatives_of
 from nbrunner.views.page import stylesheet
 from nbrunner.views.text import as_text

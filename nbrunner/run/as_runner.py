@@ -211,10 +211,12 @@ class AsRunner(Steering):
         """Give Claude more tools, and leave the `tools` parameter and its cache alone.
 
         They run at once, also for a call in hand. A raw definition is for a tool of
-        the server's: nothing runs for it here.
+        the server's: nothing runs for it here. A name gives back a tool of the run
+        that was removed.
 
         Raises:
             NotATool: Something is not a tool.
+            UnknownTool: The run has no tool of a name.
             UsageError: One is a toolset: those of a run are fixed.
         """
         self._edit_now(ChangeTools(added=tools))

@@ -23,9 +23,10 @@ from nbrunner.core.commands import (
 )
 from nbrunner.core.edits import ChangeTools, Edit, SetParams, SetTools
 from nbrunner.core.events import CommandRefused
+from nbrunner.core.offers import offer_named, offers_of
 from nbrunner.core.redact import redact
 from nbrunner.core.request import NAMED_SETTINGS
-from nbrunner.errors import UnknownParameter, UsageError
+from nbrunner.errors import UnknownParameter, UnknownTool, UsageError
 from nbrunner.loop._sdk import checked_parameters, plain
 from nbrunner.loop.controls import why_not_again
 from nbrunner.loop.results import content_of_error, content_of_return
@@ -34,7 +35,9 @@ from nbrunner.run.note import Note
 from nbrunner.run.running import Running
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from nbrunner.core.blocks import Block
 
 _ids = itertools.count(1)
 _EDITS = get_args(get_args(Edit)[0])
@@ -208,8 +211,7 @@ class Steering(Running):
         if isinstance(edit, SetTools):
             return SetTools(self._tools.learn(edit.tools))
         if isinstance(edit, ChangeTools):
-            added = self._tools.learn_added(edit.added)
-            return ChangeTools(added=added, removed=edit.removed)
+            return ChangeTools(added=self._added(edit.added), removed=edit.removed)
         if isinstance(edit, SetParams):
             own = {k: v for k, v in edit.params.items() if k in NAMED_SETTINGS}
             others = {k: v for k, v in edit.params.items() if k not in own}
@@ -217,6 +219,24 @@ class Steering(Running):
                 raise UnknownParameter(name, (), _OTHER_HANDS[name])
             return SetParams({**own, **plain(checked_parameters(others))})
         return edit
+
+    def _added(self, given: Iterable[Any]) -> tuple[Block, ...]:
+        """The definitions of tools that are added; a name is one that the run has.
+
+        Raises:
+            UnknownTool: The run has no tool of a name.
+        """
+        named: dict[str, Block] = {}
+        for name in (tool for tool in given if isinstance(tool, str)):
+            if (offer := offer_named(self.transcript, name)) is None:
+                known = [o.name for o in offers_of(self.transcript) if not o.is_fixed]
+                raise UnknownTool("add_tools", name, known)
+            named[name] = offer.definition
+        # What runs for a name stays: only a new tool takes its place.
+        learned = iter(
+            self._tools.learn_added(t for t in given if not isinstance(t, str))
+        )
+        return tuple(named[t] if isinstance(t, str) else next(learned) for t in given)
 
     def _set_going(self, command: Command, by: By) -> None:
         with self._ledger.lock:

@@ -57,6 +57,55 @@ def test_model_system_prompt_and_parameters_change_with_the_very_next_request(
 
 
 @pytest.mark.parametrize("app", ["lab", "notebook"])
+def test_a_tool_is_taken_from_claude_by_its_checkbox_and_given_back(
+    lab: Lab, app: Literal["lab", "notebook"]
+) -> None:
+    steered = Steered(lab, f"tools-{app}", REPLIES)
+    with lab.open(steered.name, app) as notebook:
+        panel = Panel(notebook)
+        notebook.run_all()
+        panel.wait_text("asking about Paris")
+        panel.root.get_by_text("next request").first.click()
+        panel.root.get_by_text("Choose the tools that Claude has: 2 of 2").click()
+        weather = panel.root.get_by_role("checkbox", name="Claude has get_weather")
+        other = panel.root.get_by_role("checkbox", name="Claude has get_temperature")
+        weather.click()
+        panel.root.get_by_text("waits for the next safe point").wait_for()
+        assert weather.get_attribute("aria-checked") == "false"
+        notebook.screenshot(f"{app}-tools-waiting", notebook.cell(1))
+        pause_behind_the_tool(steered, panel)
+        panel.wait_text("Choose the tools that Claude has: 1 of 2")
+        other.focus()
+        for key in ("Space", "Enter"):
+            for left in (0, 1):
+                notebook.page.keyboard.press(key)
+                panel.wait_text(f"Choose the tools that Claude has: {left} of 2")
+        assert other.evaluate("it => it === document.activeElement")
+        for theme in ("light", "dark"):
+            notebook.set_theme(theme)
+            notebook.screenshot(f"{app}-tools-{theme}", notebook.cell(1))
+        panel.press("Go on")
+        notebook.wait_idle()
+        first, second = requests(notebook)
+        assert second["tools"] == first["tools"]
+        told = second["messages"][-1]
+        assert told["role"] == "system"
+        changes = [
+            (change["type"], change["tool"].get("name", "defined"))
+            for change in told["content"]
+        ]
+        assert changes[0] == ("tool_removal", "get_weather")
+        assert (
+            changes[1:]
+            == [
+                ("tool_removal", "get_temperature"),
+                ("tool_addition", "defined"),
+            ]
+            * 2
+        )
+
+
+@pytest.mark.parametrize("app", ["lab", "notebook"])
 def test_a_box_that_was_used_once_does_not_undo_a_later_change_from_python(
     lab: Lab, app: Literal["lab", "notebook"]
 ) -> None:

@@ -176,6 +176,8 @@ class Controls:
             if isinstance(command, Submit):
                 self._edit(command, by)
         for command, _ in self._early:
+            if command not in self._pen.transcript.asked:
+                continue
             self._pen.write(EditRefused(edit=command.edit, reason=NO_RESULT_YET))
 
     def wake(self) -> None:
@@ -218,6 +220,8 @@ class Controls:
             self._edit(command, by)
 
     def _edit(self, command: Submit, by: By) -> None:
+        if command not in self._pen.transcript.asked:
+            return  # it was taken back
         if self._is_early(command):
             self._early.append((command, by))
             return

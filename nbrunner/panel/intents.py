@@ -23,7 +23,12 @@ from nbrunner.panel.limits import (
     FieldName,
     FieldText,
 )
-from nbrunner.panel.next_request import ChangeRequest, ChangeTool, change_next
+from nbrunner.panel.next_request import (
+    ChangeRequest,
+    ChangeTool,
+    WithdrawAsked,
+    change_next,
+)
 from nbrunner.panel.steered import IntentRefused
 from nbrunner.views.form import NotAnInput, read_form
 from nbrunner.views.result_form import read_result, why_not_edited
@@ -116,6 +121,7 @@ Intent: TypeAlias = Annotated[
     | ChangeResult
     | ChangeRequest
     | ChangeTool
+    | WithdrawAsked
     | ForkHere
     | SeeBranch
     | ShowAll,
@@ -149,12 +155,7 @@ def obey(intent: Intent, run: Steered) -> None:
     """
     match intent:
         case Send():
-            if run.transcript.status == "finished":
-                raise IntentRefused(
-                    f"The run has ended. In a cell, {run.name}.inject(...) and then "
-                    f"{run.name}.start() go on with it."
-                )
-            run.inject(intent.text, by="person")
+            _send(intent, run)
         case WithdrawNote():
             if not run.withdraw(intent.note, by="person"):
                 raise IntentRefused("That message has gone out already.")
@@ -162,14 +163,29 @@ def obey(intent: Intent, run: Steered) -> None:
             _toggle(intent, run)
         case AskAgain():
             run.retry(attempt=intent.attempt, by="person")
-        case Decide():
-            _decide(intent, run)
-        case ChangeResult():
-            _change_result(intent, run)
-        case ChangeRequest() | ChangeTool():
+        case Decide() | ChangeResult():
+            _fill_in(intent, run)
+        case ChangeRequest() | ChangeTool() | WithdrawAsked():
             change_next(intent, run)
         case Control():
             _control(intent.intent, run)
+
+
+def _send(intent: Send, run: Steered) -> None:
+    if run.transcript.status == "finished":
+        raise IntentRefused(
+            f"The run has ended. In a cell, {run.name}.inject(...) and then "
+            f"{run.name}.start() go on with it."
+        )
+    run.inject(intent.text, by="person")
+
+
+def _fill_in(form: Decide | ChangeResult, run: Steered) -> None:
+    match form:
+        case Decide():
+            _decide(form, run)
+        case ChangeResult():
+            _change_result(form, run)
 
 
 def _toggle(intent: ToggleCacheMark, run: Steered) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import Field
 
 from nbrunner.core.apply import try_on
 from nbrunner.core.blocks import Value
 from nbrunner.core.edits import ChangeTools
-from nbrunner.core.offers import beta_edit, offer_named
+from nbrunner.core.offers import beta_edit, offer_named, settings_to_come
 from nbrunner.errors import NbrunnerError
 from nbrunner.panel.limits import LONGEST_KEY, FieldName, FieldText
 from nbrunner.panel.steered import IntentRefused
@@ -34,7 +34,17 @@ class ChangeTool(Value):
     tool: str = Field(max_length=LONGEST_KEY)
 
 
-def change_next(intent: ChangeRequest | ChangeTool, run: Steered) -> None:
+class WithdrawAsked(Value):
+    """Take back an edit that waits."""
+
+    intent: Literal["withdraw_edit"]
+    edit: str = Field(max_length=40)
+
+
+NextIntent: TypeAlias = ChangeRequest | ChangeTool | WithdrawAsked
+
+
+def change_next(intent: NextIntent, run: Steered) -> None:
     """Ask the run for what a person changed of its next request.
 
     Raises:
@@ -45,11 +55,14 @@ def change_next(intent: ChangeRequest | ChangeTool, run: Steered) -> None:
             _change_settings(intent, run)
         case ChangeTool():
             _change_tool(intent, run)
+        case WithdrawAsked():
+            if not run.withdraw(intent.edit, by="person"):
+                raise IntentRefused("That change is made already, or was refused.")
 
 
 def _change_settings(intent: ChangeRequest, run: Steered) -> None:
     try:
-        edits = read_request(run.transcript.settings, intent.fields)
+        edits = read_request(settings_to_come(run.transcript), intent.fields)
         for edit in edits:
             try_on(run.transcript, edit, by="person")
         for edit in edits:

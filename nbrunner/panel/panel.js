@@ -15,7 +15,7 @@
 
 const FOCUSABLE = "summary, button, textarea, select, a";
 /** What a button's data say besides its intent, and which names they go by. */
-const NAMED = "attempt branch call digest note part place tool ttl".split(" ");
+const NAMED = "attempt branch call digest edit note part place tool ttl".split(" ");
 const HELLO_AGAIN_MS = [120, 240, 500, 1000, 2000, 4000, 8000];
 const TICK_MS = 1000;
 const DEAF_AFTER_HELLOS = 5;

@@ -18,7 +18,7 @@ class Steered(Protocol):
     @property
     def transcript(self) -> Transcript: ...  # noqa: D102
     def inject(self, text: str, *, by: By) -> object: ...  # noqa: D102
-    def withdraw(self, note_id: str, *, by: By) -> bool: ...  # noqa: D102
+    def withdraw(self, waiting_id: str, *, by: By) -> bool: ...  # noqa: D102
     def submit(self, edit: Edit, *, by: By) -> object: ...  # noqa: D102
     def pause(self, *, by: By) -> None: ...  # noqa: D102
     def resume(self, *, by: By) -> None: ...  # noqa: D102

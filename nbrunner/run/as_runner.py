@@ -245,7 +245,7 @@ class AsRunner(Steering):
     def _edit_now(self, *edits: Edit) -> None:
         # Checked as a whole before any of it is asked for.
         for edit in [self._checked(edit) for edit in edits]:
-            self._ask(Submit(edit=edit), "code")
+            self._submit(edit, "code")
         if self._own is not None and self._is_iterated:
             self._own.driver.listen()
 

@@ -20,6 +20,7 @@ from nbrunner.core.commands import (
     Step,
     Submit,
     Withdraw,
+    WithdrawEdit,
 )
 from nbrunner.core.edits import ChangeTools, Edit, SetParams, SetTools
 from nbrunner.core.events import CommandRefused
@@ -33,6 +34,7 @@ from nbrunner.loop.results import content_of_error, content_of_return
 from nbrunner.run.asking import ask_about_next
 from nbrunner.run.note import Note
 from nbrunner.run.running import Running
+from nbrunner.run.waiting_edit import WaitingEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -60,17 +62,25 @@ class Steering(Running):
         """
         if not text.strip():
             raise UsageError("The message is empty: there is nothing to send.")
-        return self._inject(Inject(note_id=_new_id(), text=well_formed(text)), by)
+        return self._inject(Inject(note_id=_new_id("note"), text=well_formed(text)), by)
 
-    def withdraw(self, note_id: str, *, by: By = "code") -> bool:
-        """Take back a message; False if it has gone out already."""
+    def withdraw(self, waiting_id: str, *, by: By = "code") -> bool:
+        """Take back what waits; False if it has gone out or is made already.
+
+        Args:
+            waiting_id: The id of a message or of an edit.
+            by: Who takes it back.
+        """
         with self._ledger.lock:
-            waits = any(note.id == note_id for note in self.transcript.waiting)
-            if waits:
-                self._ask(Withdraw(note_id=note_id), by)
-            return waits
+            if any(note.id == waiting_id for note in self.transcript.waiting):
+                self._ask(Withdraw(note_id=waiting_id), by)
+                return True
+            if any(it.edit_id == waiting_id for it in self.transcript.submitted):
+                self._ask(WithdrawEdit(edit_id=waiting_id), by)
+                return True
+            return False
 
-    def submit(self, edit: Edit, *, by: By = "code") -> None:
+    def submit(self, edit: Edit, *, by: By = "code") -> WaitingEdit:
         """Make an edit to the next request, at the next safe point.
 
         Raises:
@@ -78,7 +88,7 @@ class Steering(Running):
             NotATool: Something among the tools is not a tool.
             Ungated: With an approver, a tool would run without asking it.
         """
-        self._ask(Submit(edit=self._checked(edit)), by)
+        return self._submit(self._checked(edit), by)
 
     def pause(self, *, by: By = "code") -> None:
         """Halt before the next request."""
@@ -180,6 +190,11 @@ class Steering(Running):
     def _ask_person(self) -> bool:
         return ask_about_next(self)
 
+    def _submit(self, checked: Edit, by: By) -> WaitingEdit:
+        submit = Submit(edit=checked, edit_id=_new_id("edit"))
+        self._ask(submit, by)
+        return WaitingEdit(self, submit.edit_id, checked)
+
     def _inject(self, inject: Inject, by: By) -> Note:
         self._ask(inject, by)
         return Note(self, inject.note_id, inject.text)
@@ -187,7 +202,7 @@ class Steering(Running):
     def _inject_message(self, message: Mapping[str, Any], by: By = "code") -> Note:
         text = text_of(content_of(dict(message)))
         return self._inject(
-            Inject(note_id=_new_id(), text=text, message=dict(message)), by
+            Inject(note_id=_new_id("note"), text=text, message=dict(message)), by
         )
 
     def _checked(self, edit: Edit) -> Edit:
@@ -245,5 +260,5 @@ class Steering(Running):
                 self.start()
 
 
-def _new_id() -> str:
-    return f"note_{next(_ids)}"
+def _new_id(kind: str) -> str:
+    return f"{kind}_{next(_ids)}"

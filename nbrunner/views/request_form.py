@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.edits import SetParams, SetSystem
+from nbrunner.core.offers import settings_to_come
 from nbrunner.views.boxes import place_of_refusal, text_box
 from nbrunner.views.form import (
     LONGEST_SHOWN,
@@ -47,8 +48,8 @@ _MOST_DIGITS = 9
 
 
 def request_form(transcript: Transcript, look: Look) -> Html:
-    """The form: each field as the next request has it."""
-    settings = transcript.settings
+    """The form: each field as the next request has it once the waiting edits are made."""
+    settings = settings_to_come(transcript)
     line = f"{look.name}.submit(SetParams(max_tokens=...))"
     press = h(
         "button",
@@ -78,7 +79,7 @@ def read_request(
     """The edits that a filled form stands for: of what was changed in it, and no more.
 
     Args:
-        settings: Those of the next request as it stands.
+        settings: Those of the next request, with the edits made that wait.
         filled: The texts of the form's fields.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Literal
 
 import pytest
@@ -103,6 +104,46 @@ def test_a_tool_is_taken_from_claude_by_its_checkbox_and_given_back(
             ]
             * 2
         )
+
+
+@pytest.mark.parametrize("app", ["lab", "notebook"])
+def test_a_change_that_waits_is_seen_and_withdrawn_until_it_is_made(
+    lab: Lab, app: Literal["lab", "notebook"]
+) -> None:
+    steered = Steered(lab, f"edits-{app}", REPLIES)
+    with lab.open(steered.name, app) as notebook:
+        panel = Panel(notebook)
+        notebook.run_all()
+        panel.wait_text("asking about Paris")
+        panel.root.get_by_text("next request").first.click()
+        panel.root.get_by_text("Change model, system prompt").click()
+
+        def box(name: str) -> Locator:
+            return panel.root.get_by_role("textbox", name=f"{name} of the next request")
+
+        before = box("max_tokens").input_value()
+        box("max_tokens").fill("99")
+        box("system").fill("Be brief.")
+        box("system").press("Control+Enter")
+        waiting = panel.root.locator(".nbr-wait")
+        waiting.nth(1).wait_for()
+        for theme in ("light", "dark"):
+            notebook.set_theme(theme)
+            notebook.screenshot(f"{app}-edits-{theme}", notebook.cell(1))
+        unwanted = waiting.filter(has_text="max_tokens: 99")
+        unwanted.get_by_role("button", name="Withdraw max_tokens: 99").click()
+        unwanted.wait_for(state="detached")
+        assert waiting.count() == 1
+        notebook.wait_until(
+            "document.querySelector('[data-field=max_tokens]').value === "
+            f"{json.dumps(before)}",
+            "the box with what the next request has",
+        )
+        steered.opens_the_gate()
+        notebook.wait_idle()
+        first, second = requests(notebook)
+        assert second["max_tokens"] == first["max_tokens"]
+        assert second["system"] == "Be brief."
 
 
 @pytest.mark.parametrize("app", ["lab", "notebook"])

@@ -179,6 +179,13 @@ def test_a_message_that_waits_is_withdrawn() -> None:
     assert asked(message) == [("withdraw", ("note_1",), BY)]
 
 
+def test_an_edit_that_waits_is_withdrawn_and_one_that_is_made_is_not() -> None:
+    message = {"intent": "withdraw_edit", "edit": "note_1"}
+    assert asked(message) == [("withdraw", ("note_1",), BY)]
+    said = refusal({**message, "edit": "edit_9"})
+    assert said == "That change is made already, or was refused."
+
+
 def test_a_toggle_becomes_an_edit() -> None:
     edited = asked({"intent": "toggle_cache", "place": "toolu_01"})
     assert edited == [("submit", (ToggleCache("toolu_01"),), BY)]

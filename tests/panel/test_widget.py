@@ -114,6 +114,24 @@ def test_a_tool_is_taken_by_a_click_and_given_back_by_another(
     assert len(run.transcript.settings.tools) == 1
 
 
+def test_an_edit_that_waits_is_shown_and_is_taken_back_by_a_click(
+    shown: Show, held: Any
+) -> None:
+    run, door = held
+    comm = shown(run).comm
+    comm.hear({"op": "hello"})
+    comm.hear({"intent": "change_request", "fields": {"max_tokens": "99"}})
+    assert comm.shows("waits for the next safe point max_tokens: 99 Withdraw")
+    (waiting,) = run.transcript.submitted
+    comm.hear({"intent": "change_request", "fields": {"max_tokens": "99"}})
+    assert comm.sent[-1]["reason"].startswith("Nothing is changed")
+    comm.hear({"intent": "withdraw_edit", "edit": waiting.edit_id})
+    assert not run.transcript.asked
+    door.opened.set()
+    run.wait()
+    assert {i.request.settings.max_tokens for i in run.transcript.iterations} != {99}
+
+
 def test_a_message_is_withdrawn(shown: Show, held: Any) -> None:
     run, _ = held
     note = run.inject("Be brief.")

@@ -52,7 +52,10 @@ class Panel(anywidget.AnyWidget):
         forked: The runs that were forked by clicks in it, oldest first.
     """
 
-    _esm = Path(__file__).with_name("panel.js")
+    _esm = "\n".join(
+        Path(__file__).with_name(name).read_text("utf-8")
+        for name in ("morph.js", "panel.js")
+    )
     _css = stylesheet()
 
     def __init__(

@@ -86,9 +86,12 @@ class Steering(Running):
         Raises:
             UnknownParameter: A parameter that the SDK does not know.
             NotATool: Something among the tools is not a tool.
+            UnknownTool: A tool is named that the run does not have.
             Ungated: With an approver, a tool would run without asking it.
         """
-        return self._submit(self._checked(edit), by)
+        checked = self._checked(edit)
+        self._check_choice(checked)
+        return self._submit(checked, by)
 
     def pause(self, *, by: By = "code") -> None:
         """Halt before the next request."""
@@ -221,6 +224,17 @@ class Steering(Running):
             all_tools = SetTools((*settings.tools, *checked.added))
             self._check_gates(settings_after(settings, all_tools))
         return checked
+
+    def _check_choice(self, edit: Edit) -> None:
+        """Refuse a `tool_choice` that names no tool of the next request."""
+        choice = edit.params.get("tool_choice") if isinstance(edit, SetParams) else None
+        offers = offers_of(self.transcript)
+        # Of a toolset the names of its members are not known here.
+        if not isinstance(choice, dict) or any(offer.is_fixed for offer in offers):
+            return
+        names = [offer.name for offer in offers if offer.is_on]
+        if choice.get("type") == "tool" and choice.get("name") not in names:
+            raise UnknownTool("tool_choice", str(choice.get("name")), names)
 
     def _with_known_parts(self, edit: Edit) -> Edit:
         if isinstance(edit, SetTools):

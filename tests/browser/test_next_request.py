@@ -41,16 +41,28 @@ def test_model_system_prompt_and_parameters_change_with_the_very_next_request(
 
         box("max_tokens").fill("99")
         box("model").fill("claude-other")
-        box("parameters").fill('{"tool_choice": {"type": "none"}}')
+        choice = panel.root.get_by_role("combobox", name="tool_choice of the next")
+        choice.select_option("any")
+        effort = panel.root.get_by_role("combobox", name="effort of the next")
+        effort.select_option("low")
+        effort.press("Control+Enter")
+        panel.wait_text("claude-other")
+        assert (choice.input_value(), effort.input_value()) == ("any", "low")
+        choice.select_option("none")
+        box("parameters").fill('{"top_k": 5}')
         notebook.screenshot(f"{app}-next-request", notebook.cell(1))
         box("parameters").press("Control+Enter")
-        panel.wait_text("claude-other")
+        choice.locator("option[value=none][selected]").wait_for(state="attached")
         panel.root.get_by_text("System prompt", exact=True).first.wait_for()
         panel.press("Go on")
         notebook.wait_idle()
         first, second = requests(notebook)
         changed = {key for key in second if second[key] != first.get(key)}
-        assert changed == {"model", "max_tokens", "system", "tool_choice", "messages"}
+        assert changed == {
+            *("model", "max_tokens", "system", "messages"),
+            *("tool_choice", "output_config", "top_k"),
+        }
+        assert (second["output_config"], second["top_k"]) == ({"effort": "low"}, 5)
         assert (second["model"], second["max_tokens"]) == ("claude-other", 99)
         assert second["system"] == "Be brief."
         assert second["tool_choice"] == {"type": "none"}
@@ -71,7 +83,8 @@ def test_a_tool_is_taken_from_claude_by_its_checkbox_and_given_back(
         weather = panel.root.get_by_role("checkbox", name="Claude has get_weather")
         other = panel.root.get_by_role("checkbox", name="Claude has get_temperature")
         weather.click()
-        panel.root.get_by_text("waits for the next safe point").wait_for()
+        panel.wait_text("tools: take get_weather")
+        panel.wait_text("waits for the next safe point")
         assert weather.get_attribute("aria-checked") == "false"
         notebook.screenshot(f"{app}-tools-waiting", notebook.cell(1))
         pause_behind_the_tool(steered, panel)
@@ -166,6 +179,14 @@ def test_a_box_that_was_used_once_does_not_undo_a_later_change_from_python(
         notebook.evaluate(line.format("claude-python"))
         panel.wait_text("claude-python")
         assert model.input_value() == "claude-python"
+        effort = panel.root.get_by_role("combobox", name="effort of the next")
+        effort.select_option("low")
+        effort.press("Control+Enter")
+        effort.locator("option[value=low][selected]").wait_for(state="attached")
+        line = "weather.submit(SetParams(output_config={'effort': 'max'}))"
+        notebook.evaluate(line)
+        effort.locator("option[value=max][selected]").wait_for(state="attached")
+        assert effort.input_value() == "max"
         most.fill("99")
         most.press("Control+Enter")
         panel.press("Go on")

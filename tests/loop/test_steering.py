@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from anthropic import beta_tool
 
-from nbrunner import EditResult, Run, SetParams, SetSystem, ToggleCache
+from nbrunner import EditResult, Run, SetParams, SetSystem, SetTools, ToggleCache
 from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Retry
 from nbrunner.core.events import (
@@ -18,7 +18,7 @@ from nbrunner.core.events import (
     IterationStarted,
     Resumed,
 )
-from nbrunner.errors import UsageError
+from nbrunner.errors import UnknownTool, UsageError
 from nbrunner.replay import fail, reply, say, use
 from tests.loop.api_rules import marks
 from tests.loop.steering import (
@@ -162,6 +162,33 @@ def test_an_edit_of_a_result_that_waits_for_the_results_is_taken_back_too() -> N
     run.wait(20)
     assert not kept.withdraw()
     assert wire.bodies[1]["messages"][-1]["content"][0]["content"] == "4"
+
+
+def test_a_choice_of_a_tool_that_claude_does_not_have_is_refused_at_once() -> None:
+    wire = Wire([ADD], "3")
+    run = Run(client=wire.client, tools=counted_tools([]), messages="?")
+    choice = {"type": "tool", "name": "ad"}
+    with pytest.raises(UnknownTool, match=r"tool_choice ad: .* Did you mean add\?"):
+        run.submit(SetParams(tool_choice=choice))
+    with pytest.raises(UnknownTool, match="tool_choice ad"):
+        run.fork(edits=[SetParams(tool_choice=choice)])
+    run.remove_tools("add")
+    with pytest.raises(UnknownTool, match="tool_choice add"):
+        run.submit(SetParams(tool_choice={"type": "tool", "name": "add"}))
+    assert not [s for s in run.transcript.submitted if isinstance(s.edit, SetParams)]
+    run.submit(SetTools([{"name": "ad"}]))
+    run.submit(SetParams(tool_choice=choice))
+    run.wait(20)
+    assert wire.bodies[0]["tool_choice"] == choice
+
+
+def test_a_choice_is_not_refused_where_a_toolset_may_have_the_tool() -> None:
+    wire = Wire("x")
+    browser = {"type": "browser_toolset_20260801"}
+    run = Run(client=wire.client, tools=[browser], messages="?")
+    run.submit(SetParams(tool_choice={"type": "tool", "name": "click"}))
+    run.wait(20)
+    assert wire.bodies[0]["tool_choice"]["name"] == "click"
 
 
 def test_a_waiting_edit_says_what_it_is_without_a_secret() -> None:

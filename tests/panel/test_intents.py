@@ -101,6 +101,13 @@ def test_what_was_changed_of_the_next_request_is_submitted_and_no_more() -> None
     assert asked(message) == [("submit", (edit,), BY) for edit in edits]
 
 
+def test_what_is_chosen_for_the_next_request_is_submitted() -> None:
+    message = change_request(tool_choice="tool look", effort="high")
+    choice = {"type": "tool", "name": "look"}
+    edit = SetParams(tool_choice=choice, output_config={"effort": "high"})
+    assert asked(message) == [("submit", (edit,), BY)]
+
+
 def test_settings_that_cannot_be_are_refused() -> None:
     assert "whole number" in refusal(change_request(max_tokens="many"))
     assert "Nothing is changed" in refusal(change_request())

@@ -132,6 +132,17 @@ def test_an_edit_that_waits_is_shown_and_is_taken_back_by_a_click(
     assert {i.request.settings.max_tokens for i in run.transcript.iterations} != {99}
 
 
+def test_a_choice_of_a_tool_that_is_not_there_is_refused_with_near_ones(
+    shown: Show,
+) -> None:
+    run = run_of()
+    comm = shown(run).comm
+    fields = {"tool_choice": "tool get_wether"}
+    comm.hear({"intent": "change_request", "fields": fields})
+    assert "Did you mean get_weather" in comm.sent[-1]["reason"]
+    assert run.transcript.asked == ()
+
+
 def test_a_message_is_withdrawn(shown: Show, held: Any) -> None:
     run, _ = held
     note = run.inject("Be brief.")

@@ -297,6 +297,10 @@ def test_every_control_has_a_name_and_every_region_a_role() -> None:
         "model of the next request",
         "max_tokens of the next request",
         "system of the next request",
+        "thinking of the next request",
+        "budget of the next request",
+        "effort of the next request",
+        "tool_choice of the next request",
         "parameters of the next request",
         "message to Claude",
     ]

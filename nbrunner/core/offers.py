@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbrunner.core.apply import settings_after, tool_changes_of
 from nbrunner.core.edits import ChangeTools, SetParams, SetSystem, SetTools
+from nbrunner.core.history import survey
 from nbrunner.core.tool_changes import NEEDED_BETA, declared, name_in, offered
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nbrunner.core.blocks import Block
-    from nbrunner.core.request import Settings
+    from nbrunner.core.request import Request, Settings
     from nbrunner.core.transcript import Transcript
 
 
@@ -67,6 +70,18 @@ def offer_named(transcript: Transcript, name: str) -> Offer | None:
     """The tool of that name, if the run has one that can be taken and given back."""
     named = (o for o in offers_of(transcript) if o.name == name and not o.is_fixed)
     return next(named, None)
+
+
+def offered_in(request: Request) -> Sequence[Block]:
+    """The tools that a request offers, with what its messages say of them."""
+    tools = request.settings.tools
+    known = request.known
+    if len(known) != len(request.messages):
+        known = survey(request.messages, known)
+    # A page asks this of each of a thousand requests, of which few say anything.
+    if not any(f.role == "system" or f.starts_with == "compaction" for f in known):
+        return tools
+    return offered(tools, known)
 
 
 def settings_to_come(transcript: Transcript) -> Settings:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.blocks import content_of
 from nbrunner.core.caching import MAX_MARKS
+from nbrunner.core.offers import offered_in
 from nbrunner.views import words
 from nbrunner.views.again import again_button, dropped_fragments
 from nbrunner.views.branches import fork_button
@@ -17,8 +18,11 @@ from nbrunner.views.inspector import cache_fragments, missed_chip
 from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
 from nbrunner.views.marks import first_new, holds, message_rows
 from nbrunner.views.reply import broken_block, reply_fragments
+from nbrunner.views.request_changes import changed_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from nbrunner.core.events import Failure
     from nbrunner.core.transcript import Iteration, ToolCall, Transcript
 
@@ -159,8 +163,9 @@ def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
         f"request {iteration.index + 1}",
         words.sends(iteration),
         words.count(request.position, "message"),
-        words.count(len(request.settings.tools), "tool"),
+        words.count(len(offered_in(request)), "tool"),
         f"{marks} of {MAX_MARKS} cache marks" if marks else None,
+        *_changes(transcript, iteration),
     ]
     start = first_new(iteration)
     settings = request.head()
@@ -182,6 +187,13 @@ def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
         class_="nbr-request",
         data_key=f"{iteration_key(iteration.index)}.request" if look.live else None,
     )
+
+
+def _changes(transcript: Transcript, iteration: Iteration) -> Iterator[str]:
+    """What is not as in the request before; one for a summary has its own way."""
+    before = transcript.iterations[: iteration.index][-1:]
+    if before and not iteration.is_compaction:
+        yield from changed_words(before[0].request, iteration.request)
 
 
 def _settings(

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _FIXED = "a toolset: those of a run are fixed"
 _HOW = (
-    "Claude is told in a message, so `tools` and its prompt cache stay as they are. "
-    "The API wants a beta for that, which the first click sets too:"
+    "Claude is told of a change in a message, which keeps the prompt cache. The API "
+    "wants a beta for that, which the first click sets too:"
 )
 
 

@@ -44,7 +44,7 @@ _ABOUT = {
     "max_tokens": "the most tokens of a reply",
     "system": "empty for no system prompt",
     THINKING: "",
-    BUDGET: "tokens, with a budget",
+    BUDGET: "thinking.budget_tokens",
     EFFORT: "output_config.effort",
     CHOICE: "",
     _MONO: "all others, as JSON",
@@ -183,7 +183,7 @@ def _parameters(have: Mapping[str, Any], text: str) -> dict[str, Any]:
     """The parameters that the box of the others holds."""
     wanted = read_json(have, text or "{}")
     if not isinstance(wanted, dict):
-        message = '`parameters` are a JSON object, such as {"top_k": 5}.'
+        message = '`parameters` are a JSON object, such as {"metadata": {...}}.'
         raise NotAnInput(message)
     for name in (wanted.keys() - have.keys()) & _ELSEWHERE.keys():
         message = f"`{name}` is no parameter here: {_ELSEWHERE[name]}."

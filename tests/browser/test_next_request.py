@@ -49,7 +49,7 @@ def test_model_system_prompt_and_parameters_change_with_the_very_next_request(
         panel.wait_text("claude-other")
         assert (choice.input_value(), effort.input_value()) == ("any", "low")
         choice.select_option("none")
-        box("parameters").fill('{"top_k": 5}')
+        box("parameters").fill('{"stop_sequences": ["END"]}')
         notebook.screenshot(f"{app}-next-request", notebook.cell(1))
         box("parameters").press("Control+Enter")
         choice.locator("option[value=none][selected]").wait_for(state="attached")
@@ -60,13 +60,16 @@ def test_model_system_prompt_and_parameters_change_with_the_very_next_request(
         changed = {key for key in second if second[key] != first.get(key)}
         assert changed == {
             *("model", "max_tokens", "system", "messages"),
-            *("tool_choice", "output_config", "top_k"),
+            *("tool_choice", "output_config", "stop_sequences"),
         }
-        assert (second["output_config"], second["top_k"]) == ({"effort": "low"}, 5)
+        assert second["output_config"] == {"effort": "low"}
+        assert second["stop_sequences"] == ["END"]
         assert (second["model"], second["max_tokens"]) == ("claude-other", 99)
         assert second["system"] == "Be brief."
         assert second["tool_choice"] == {"type": "none"}
         assert second["messages"][: len(first["messages"])] == first["messages"]
+        line = notebook.cell(1).get_by_text("request 2 · 3 messages · 2 tools")
+        assert "model, max_tokens, system, " in line.inner_text()
 
 
 @pytest.mark.parametrize("app", ["lab", "notebook"])

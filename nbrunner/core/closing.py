@@ -21,7 +21,8 @@ from nbrunner.core.request import result_of
 
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Block
-    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import Iteration, Transcript
 
 NOT_RUN = "This call was not run: the run was stopped before it began."
 INTERRUPTED = "This call was interrupted, and its result is lost."

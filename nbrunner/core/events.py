@@ -15,23 +15,13 @@ from nbrunner.core.blocks import Block, Message, Value
 from nbrunner.core.commands import By, Command
 from nbrunner.core.edits import Edit
 from nbrunner.core.note import Note
+from nbrunner.core.tool_call import Display, Outcome, Verdict
 
 Source: TypeAlias = Literal["live", "recorded", "scripted"]
 """Where the replies come from."""
 
 StoppedBy: TypeAlias = str
 """Why a run ended: a `stop_reason` of the API, `max_iterations`, `person`, `error`."""
-
-Outcome: TypeAlias = Literal[
-    "ok", "error", "invalid", "unknown", "interrupted", "rejected", "answered"
-]
-"""How a call ended. `invalid`: its input failed validation; `unknown`: no such
-tool; `interrupted`: it was stopped, or never begun; `rejected`: it was not allowed
-to run; `answered`: someone gave its result by hand. All but `ok` and `answered` are
-errors to Claude."""
-
-Verdict: TypeAlias = Literal["approved", "modified", "rejected", "answered"]
-"""What was decided of a call before it ran. `modified`: it runs with another input."""
 
 
 class Failure(Value):
@@ -58,20 +48,6 @@ class Failure(Value):
     request_id: str | None = None
     retryable: bool = False
     partial: tuple[Block, ...] = ()
-
-
-class Display(Value):
-    """Something that a tool displayed: for the person, never sent.
-
-    Attributes:
-        data: Its renderings by media type; images as base64.
-        display_id: The name under which it may be displayed anew.
-        left_out: What of it was too large to be kept.
-    """
-
-    data: dict[str, str]
-    display_id: str | None = None
-    left_out: str | None = None
 
 
 class RunStarted(Value):

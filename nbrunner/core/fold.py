@@ -21,7 +21,8 @@ from nbrunner.core.blocks import Block, tool_results, tool_uses
 from nbrunner.core.compaction import is_summary
 from nbrunner.core.history import facts_of, survey
 from nbrunner.core.note import Note
-from nbrunner.core.transcript import DroppedReply, Iteration, ToolCall, Transcript
+from nbrunner.core.tool_call import Display, ToolCall
+from nbrunner.core.transcript import DroppedReply, Iteration, Transcript
 
 if TYPE_CHECKING:
     from nbrunner.core.edits import Edit
@@ -362,9 +363,7 @@ def _trusted(transcript: Transcript, event: events.CallDecided) -> tuple[str, ..
     return (*transcript.trusted, call.name)
 
 
-def _displayed(
-    before: tuple[events.Display, ...], display: events.Display
-) -> tuple[events.Display, ...]:
+def _displayed(before: tuple[Display, ...], display: Display) -> tuple[Display, ...]:
     """The displays of a call after one more; a name stands for one display."""
     name = display.display_id
     if name is not None and any(shown.display_id == name for shown in before):

@@ -14,15 +14,7 @@ from nbrunner.core.blocks import Block, Message, Value, content_of, text_of, too
 from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Command, Submit
 from nbrunner.core.edits import Edit
-from nbrunner.core.events import (
-    Display,
-    Failure,
-    Forked,
-    Outcome,
-    Source,
-    StoppedBy,
-    Verdict,
-)
+from nbrunner.core.events import Failure, Forked, Source, StoppedBy
 from nbrunner.core.history import survey
 from nbrunner.core.note import Note
 from nbrunner.core.redact import redact
@@ -32,10 +24,10 @@ from nbrunner.core.request import (
     with_notes,
     with_open_calls_closed,
 )
+from nbrunner.core.tool_call import ToolCall
 from nbrunner.core.tool_changes import with_tool_changes
 from nbrunner.core.usage import Usage
 
-CallStatus: TypeAlias = Literal["proposed", "asked", "running"] | Outcome
 RunStatus: TypeAlias = Literal[
     "ready", "running", "paused", "failed", "asking", "held", "finished"
 ]
@@ -51,59 +43,6 @@ _LEFT_OUT = (
     "This call had no result when the conversation was forked, and is not repeated: "
     "its tool may have run."
 )
-
-
-class ToolCall(Value):
-    """One call of a reply: what Claude asked for, and what came of it.
-
-    Attributes:
-        input: The input that Claude proposed.
-        executed_input: The input the tool ran with; None where it did not run.
-        digest: Stands for the input while someone is asked about it.
-        verdict: What was decided before it ran; None where nobody had to.
-        decided_by: Who decided: `person`, `code`, `approver`, or `trust` where the
-            tool was approved for the rest of the run before.
-        reason: Why it was rejected.
-        result: The `content` of the result block, as Claude reads it.
-        returned: What the result was before someone edited it.
-        is_edited: Whether someone edited the result.
-        reads_as_error: What an edit says of `is_error`; None where none does.
-        traceback: The whole traceback of a failed tool, for the person.
-        stdout: What the tool printed.
-        displays: What the tool displayed: for the person, never sent.
-        elapsed_s: How long it ran, in seconds; None where it did not run.
-    """
-
-    id: str
-    name: str
-    input: Any
-    executed_input: Any = None
-    status: CallStatus = "proposed"
-    digest: str | None = None
-    verdict: Verdict | None = None
-    decided_by: str | None = None
-    reason: str | None = None
-    result: Any = None
-    returned: Any = None
-    is_edited: bool = False
-    reads_as_error: bool | None = None
-    traceback: str | None = None
-    stdout: str = ""
-    displays: tuple[Display, ...] = ()
-    elapsed_s: float | None = None
-    remark: str | None = None
-
-    @property
-    def is_error(self) -> bool:
-        """Whether Claude reads the result as an error."""
-        if self.reads_as_error is not None:
-            return self.reads_as_error
-        return self.status not in ("proposed", "asked", "running", "ok", "answered")
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether the call has its result."""
-        return self.status not in ("proposed", "asked", "running")
 
 
 class DroppedReply(Value):

@@ -24,9 +24,7 @@ from nbrunner.core.events import (
     CallFinished,
     CallPrinted,
     CallStarted,
-    Display,
     Event,
-    Outcome,
 )
 from nbrunner.errors import close_matches
 from nbrunner.loop._kinds import (
@@ -62,6 +60,7 @@ if TYPE_CHECKING:
 
     from nbrunner.core.blocks import Block
     from nbrunner.core.commands import Decision
+    from nbrunner.core.tool_call import Display, Outcome
     from nbrunner.loop.displays import Catcher
     from nbrunner.loop.places import Place, Places
     from nbrunner.loop.side_by_side import SideBySide

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from nbrunner.core.approval import digest
 from nbrunner.core.commands import Answer, Approve, By, Decision, Reject
-from nbrunner.core.events import CallAsked, CallDecided, CommandRefused, Verdict
+from nbrunner.core.events import CallAsked, CallDecided, CommandRefused
 from nbrunner.core.schema import schema_of, why_unfit
 
 if TYPE_CHECKING:
     from nbrunner.core.approval import Ruling
-    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.core.tool_call import ToolCall, Verdict
+    from nbrunner.core.transcript import Iteration, Transcript
     from nbrunner.loop.ledger import Pen
 
 NO_SUCH_CALL = "The newest reply has no call {call_id} that waits to run."

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
 from nbrunner.core.blocks import well_formed
-from nbrunner.core.events import Display
+from nbrunner.core.tool_call import Display
 
 Tell: TypeAlias = Callable[[Display, bool], None]
 """Told a display, and whether those before it in the call were cleared."""

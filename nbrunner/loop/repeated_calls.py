@@ -6,7 +6,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import Iteration, Transcript
 
 IN_A_ROW = 3
 """At how many replies with the same call someone ought to look; and its multiples."""

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from nbrunner.core.blocks import Block
-    from nbrunner.core.transcript import Iteration, ToolCall
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import Iteration
     from nbrunner.loop._tools import ToolBox
     from nbrunner.loop.approval import Approver
     from nbrunner.loop.ledger import Pen

@@ -18,7 +18,7 @@ from nbrunner.presence import current_shell, someone_is_there
 from nbrunner.views.words import ellipsis, pretty
 
 if TYPE_CHECKING:
-    from nbrunner.core.transcript import ToolCall
+    from nbrunner.core.tool_call import ToolCall
     from nbrunner.run.steering import Steering
 
 CHOICES = "[y]es, [n]o, [e]dit the input, [a]lways in this run? "

@@ -11,7 +11,7 @@ from nbrunner.cell_output import shown_while_blocking
 from nbrunner.core.commands import By, Command, Stop
 from nbrunner.core.events import Asked
 from nbrunner.errors import RunInterrupted, UsageError, WaitInterrupted
-from nbrunner.loop.driver import Break, Driver
+from nbrunner.loop.driver import Driver
 from nbrunner.loop.interrupts import Interrupts
 from nbrunner.loop.worker import Worker
 from nbrunner.presence import cell_name, is_headless, main_loop
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from nbrunner.core.transcript import Transcript
+    from nbrunner.loop.phases import Break
 
 
 class Running(Showing):

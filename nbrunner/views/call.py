@@ -18,7 +18,8 @@ from nbrunner.views.result_form import result_form
 from nbrunner.views.verdict import verdict_words
 
 if TYPE_CHECKING:
-    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import Iteration, Transcript
 
 
 _CHIPS = {

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from nbrunner.core.blocks import Block, Message
     from nbrunner.core.request import Request
-    from nbrunner.core.transcript import DroppedReply, Iteration, ToolCall
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import DroppedReply, Iteration
 
 ADD_RESULTS = "messages.append(runner.generate_tool_call_response())"
 _ADD_REPLY = (

@@ -16,7 +16,8 @@ from nbrunner.views.html import Html, h, spaced
 from nbrunner.views.words import ellipsis
 
 if TYPE_CHECKING:
-    from nbrunner.core.transcript import Iteration, ToolCall
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import Iteration
     from nbrunner.views.look import Look
 
 

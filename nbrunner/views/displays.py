@@ -22,7 +22,7 @@ from nbrunner.views.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbrunner.core.events import Display
+    from nbrunner.core.tool_call import Display
 
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _ADDRESS = re.compile(r"(<[^<>]* at 0x)[0-9a-fA-F]+(?=>)")

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nbrunner.core.events import Failure
-    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import Iteration, Transcript
 
 
 def iteration_key(index: int) -> str:

@@ -22,7 +22,8 @@ from nbrunner.views.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import Iteration, Transcript
     from nbrunner.views.look import Look
 
 FIELD = "result"

@@ -34,7 +34,8 @@ from nbrunner.views.waiting import waiting_edits, waits_words
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import Iteration, Transcript
 
 
 def as_text(transcript: Transcript, *, name: str, relatives: Relatives = ALONE) -> str:

@@ -9,7 +9,8 @@ from nbrunner.core.ungated import ungated_in
 from nbrunner.views.words import cut_inline, ellipsis
 
 if TYPE_CHECKING:
-    from nbrunner.core.transcript import ToolCall, Transcript
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import Transcript
 
 _WHO = {
     "person": "by you",

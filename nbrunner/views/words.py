@@ -19,7 +19,8 @@ from nbrunner.views.printable import printable
 if TYPE_CHECKING:
     from nbrunner.core.blocks import Message
     from nbrunner.core.events import Failure, Source
-    from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import Iteration, Transcript
     from nbrunner.core.usage import Usage
 
 SHOWN_CHARACTERS = 8_000

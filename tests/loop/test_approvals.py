@@ -25,7 +25,7 @@ from tests.loop.wire import PATIENCE_S, Wire
 
 if TYPE_CHECKING:
     from nbrunner.core.approval import ProposedCall, Ruling
-    from nbrunner.core.transcript import ToolCall
+    from nbrunner.core.tool_call import ToolCall
 
 ADD, MORE = use("add", a=1, b=2), use("add", a=3, b=4)
 SEARCH = {"type": "web_search_20250305", "name": "web_search"}

@@ -13,7 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import HTML, Image, Markdown, clear_output, display, update_display
 
 from nbrunner import Run
-from nbrunner.core.events import CallDisplayed, Display
+from nbrunner.core.events import CallDisplayed
 from nbrunner.core.fold import MOST_DISPLAYS
 from nbrunner.loop.displays import LARGEST_BYTES, display_of, nothing_caught
 from nbrunner.publisher import caught_displays
@@ -23,6 +23,8 @@ from tests.loop.wire import Wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from nbrunner.core.tool_call import Display
 
 PNG = b"\x89PNG\r\n\x1a\nthe rest"
 

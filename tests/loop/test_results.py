@@ -27,7 +27,7 @@ from tests.loop.wire import Wire
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from nbrunner.core.transcript import ToolCall
+    from nbrunner.core.tool_call import ToolCall
 
 BLOCK: BetaTextBlockParam = {"type": "text", "text": "in a block"}
 

@@ -14,7 +14,8 @@ from tests.panel.stage import Stage
 from tests.views.runs import finished, use
 
 if TYPE_CHECKING:
-    from nbrunner.core.transcript import ToolCall, Transcript
+    from nbrunner.core.tool_call import ToolCall
+    from nbrunner.core.transcript import Transcript
 
 LONG = finished(use("look", what="a megabyte"), "Much.", system="Be brief. " * 2_000)
 CALL = LONG.transcript.iterations[0].tool_calls[0]

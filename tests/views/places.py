@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nbrunner.core.commands import Pause
-from nbrunner.core.events import Display, Failure
+from nbrunner.core.events import Failure
 from nbrunner.core.note import Note
 from nbrunner.core.request import Request, Settings
-from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+from nbrunner.core.tool_call import Display, ToolCall
+from nbrunner.core.transcript import Iteration, Transcript
 from nbrunner.views.page import panel_content, static_page
 from nbrunner.views.text import as_text
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from nbrunner.core.events import Display
 from nbrunner.core.request import Request, Settings
-from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+from nbrunner.core.tool_call import Display, ToolCall
+from nbrunner.core.transcript import Iteration, Transcript
 from nbrunner.views.images import LARGEST_BYTES
 from tests.views.page_parser import Page, parsed, strangers
 from tests.views.places import PIXEL, show

@@ -6,7 +6,8 @@ import pytest
 
 from nbrunner.core.redact import REDACTED
 from nbrunner.core.request import Request, Settings
-from nbrunner.core.transcript import Iteration, ToolCall, Transcript
+from nbrunner.core.tool_call import ToolCall
+from nbrunner.core.transcript import Iteration, Transcript
 from nbrunner.views.json_tree import json_fragment
 from nbrunner.views.words import SHOWN_CHARACTERS, cut, cut_inline, pretty, signature
 from tests.views.places import PLACES, show, shown_with

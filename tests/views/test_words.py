@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbrunner.core.transcript import ToolCall
+from nbrunner.core.tool_call import ToolCall
 from nbrunner.core.usage import Usage
 from nbrunner.views.printable import printable
 from nbrunner.views.words import (

@@ -23,8 +23,10 @@ from nbrunner import (
     ask,
     replay,
 )
+from nbrunner.core.edits import ChangeTools
 from nbrunner.core.events import Event
 from nbrunner.core.fold import fold
+from nbrunner.core.offers import offer_named
 from nbrunner.replay import cut, fail, reply, say, think
 from tests.loop.api_rules import broken_rule
 from tests.loop.steering import join, workers
@@ -126,7 +128,8 @@ places = st.sampled_from(
 )
 hands = st.one_of(
     st.tuples(st.just("inject"), st.sampled_from(["Be brief.", "And 4?"])),
-    st.tuples(st.just("withdraw"), st.none()),
+    st.tuples(st.just("withdraw"), st.booleans()),
+    st.tuples(st.just("tool"), st.sampled_from(["work", "fail"])),
     st.tuples(st.just("toggle"), places),
     st.tuples(st.just("system"), st.sampled_from([None, "Be kind.", ""])),
     st.tuples(st.just("max_tokens"), st.integers(50, 99)),
@@ -251,8 +254,14 @@ class Steered:
             case "inject":
                 run.inject(value)
             case "withdraw":
-                waiting = run.transcript.waiting
-                run.withdraw(waiting[-1].id if waiting else "note_0")
+                notes = [note.id for note in run.transcript.waiting]
+                edits = [submit.edit_id for submit in run.transcript.submitted]
+                run.withdraw([*(edits if value else notes), "note_0"][0])
+            case "tool":
+                offer = offer_named(run.transcript, value)
+                assert offer is not None
+                named = {"removed" if offer.is_on else "added": (value,)}
+                run.submit(ChangeTools(**named))
             case "toggle":
                 place = self._call(0) if value == "newest call" else value
                 run.submit(ToggleCache(place))

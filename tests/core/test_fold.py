@@ -264,6 +264,9 @@ def test_of_two_edits_that_are_equal_the_one_that_is_named_is_taken_back() -> No
     assert folded(taken, start=both).asked == (first,)
     made = EditApplied(edit=ToggleCache("a"), by="code")
     assert folded(made, start=both).asked == (second,)
+    other = Submit(edit=ToggleCache("b"), edit_id="0")
+    mixed = both.model_copy(update={"asked": (other, first)})
+    assert folded(made, start=mixed).asked == (other,)
     nobodys = Asked(command=WithdrawEdit(edit_id="3"), by="person")
     assert folded(nobodys, start=both).asked == (first, second)
 

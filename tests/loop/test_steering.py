@@ -129,7 +129,7 @@ def test_an_edit_taken_back_while_it_waits_is_not_made_and_one_that_is_made_stay
     before = run.submit(SetSystem("Be brief."))
     run.start()
     door.wait_until_reached()
-    edits = [run.submit(SetParams(max_tokens=n)) for n in (10, 11, 10)]
+    edits = [run.submit(SetParams(max_tokens=n)) for n in (10, 11, 12)]
     waiting = [submit.edit_id for submit in run.transcript.submitted]
     assert waiting == [edit.id for edit in edits]
     assert edits[2].withdraw()

@@ -164,6 +164,31 @@ def test_an_edit_of_a_result_that_waits_for_the_results_is_taken_back_too() -> N
     assert wire.bodies[1]["messages"][-1]["content"][0]["content"] == "4"
 
 
+@pytest.mark.parametrize("withdrawn", [False, True])
+def test_at_the_end_an_edit_that_was_taken_back_is_not_refused_either(
+    *, withdrawn: bool
+) -> None:
+    door, edits = Door(), []
+    wire = Wire([ADD, use("linger")], "Done.")
+    run = Run(
+        client=wire.client, tools=[doored(door), *counted_tools([])], messages="?"
+    )
+
+    def ask(event: Any, _: Any) -> None:
+        if event.kind == "reply_finished":
+            edits.append(run.submit(EditResult("toolu_01", "4")))
+
+    run.subscribe(ask)
+    run.start()
+    door.wait_until_reached()
+    assert [edit.withdraw() for edit in edits if withdrawn] == [True] * withdrawn
+    run.stop(now=True)
+    assert (run.transcript.refused is None) is withdrawn
+    assert run.transcript.asked == ()
+    door.open()
+    join(workers())
+
+
 def test_a_choice_of_a_tool_that_claude_does_not_have_is_refused_at_once() -> None:
     wire = Wire([ADD], "3")
     run = Run(client=wire.client, tools=counted_tools([]), messages="?")

@@ -61,9 +61,10 @@ def stopped_failure(iteration: Iteration) -> Failure:
     return Failure(
         kind="stopped",
         message="The run was stopped while this reply was coming.",
-        advice="Going on sends the same request again; no tool runs twice.",
+        advice=again_advice("Going on", iteration),
         retryable=True,
         partial=iteration.blocks,
+        calls=calls_that_ran(iteration),
     )
 
 
@@ -75,6 +76,31 @@ def dropped_failure(iteration: Iteration) -> Failure:
         advice="The same request was sent again.",
         retryable=True,
         partial=iteration.blocks,
+        calls=calls_that_ran(iteration),
+    )
+
+
+def again_advice(how: str, iteration: Iteration) -> str:
+    """What sending a request again means, where its reply did not come whole.
+
+    Args:
+        how: What sends it again.
+        iteration: Whose request.
+    """
+    ran = ", ".join(dict.fromkeys(call.name for call in calls_that_ran(iteration)))
+    if not ran:
+        return f"{how} sends the same request again; no tool runs twice."
+    return f"{how} sends the same request again. What ran already ({ran}) may run anew."
+
+
+def calls_that_ran(iteration: Iteration) -> tuple[ToolCall, ...]:
+    """The calls of a reply that were begun; one at work counts as interrupted."""
+    return tuple(
+        call
+        if call.is_answered
+        else call.model_copy(update={"status": "interrupted", "result": INTERRUPTED})
+        for call in iteration.tool_calls
+        if call.executed_input is not None
     )
 
 

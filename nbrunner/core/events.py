@@ -15,7 +15,7 @@ from nbrunner.core.blocks import Block, Message, Value
 from nbrunner.core.commands import By, Command
 from nbrunner.core.edits import Edit
 from nbrunner.core.note import Note
-from nbrunner.core.tool_call import Display, Outcome, Verdict
+from nbrunner.core.tool_call import Display, Outcome, ToolCall, Verdict
 
 Source: TypeAlias = Literal["live", "recorded", "scripted"]
 """Where the replies come from."""
@@ -37,6 +37,8 @@ class Failure(Value):
         status: The HTTP status, where there was one.
         retryable: Whether the same request may succeed when sent again.
         partial: The blocks of the broken reply; shown, never history.
+        calls: Calls of the broken reply that ran while it came (`run_tools_eagerly`);
+            shown, never history.
     """
 
     kind: Literal[
@@ -48,6 +50,7 @@ class Failure(Value):
     request_id: str | None = None
     retryable: bool = False
     partial: tuple[Block, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
 
 
 class RunStarted(Value):
@@ -151,6 +154,23 @@ class BlockGrew(Value):
     block: int
     part: Literal["text", "thinking", "input"]
     text: str
+
+
+class CallProposed(Value):
+    """A call is whole while the rest of its reply still comes (`run_tools_eagerly`).
+
+    Without that, `ReplyFinished` brings all calls at once.
+
+    Attributes:
+        name: The tool that it asks for.
+        input: The input that Claude proposes.
+    """
+
+    kind: Literal["call_proposed"] = "call_proposed"
+    iteration: int
+    call_id: str
+    name: str
+    input: Any
 
 
 class ReplyFinished(Value):
@@ -332,6 +352,7 @@ Event: TypeAlias = Annotated[
     | IterationStarted
     | BlockStarted
     | BlockGrew
+    | CallProposed
     | ReplyFinished
     | RequestFailed
     | ReplyDropped

@@ -22,7 +22,12 @@ from nbrunner.core.compaction import is_summary
 from nbrunner.core.history import facts_of, survey
 from nbrunner.core.note import Note
 from nbrunner.core.tool_call import Display, ToolCall
-from nbrunner.core.transcript import DroppedReply, Iteration, Transcript
+from nbrunner.core.transcript import (
+    DroppedReply,
+    Iteration,
+    RunStatus,
+    Transcript,
+)
 
 if TYPE_CHECKING:
     from nbrunner.core.edits import Edit
@@ -170,10 +175,22 @@ def _(event: events.BlockGrew, transcript: Transcript) -> Transcript:
 
 
 @_fold.register
+def _(event: events.CallProposed, transcript: Transcript) -> Transcript:
+    call = ToolCall(id=event.call_id, name=event.name, input=event.input)
+    calls = (*transcript.iterations[event.iteration].tool_calls, call)
+    return _with_iteration(transcript, event.iteration, tool_calls=calls)
+
+
+@_fold.register
 def _(event: events.ReplyFinished, transcript: Transcript) -> Transcript:
     content = event.message["content"]
+    # Some may have run already, while the reply was coming.
+    known = {
+        call.id: call for call in transcript.iterations[event.iteration].tool_calls
+    }
     calls = tuple(
-        ToolCall(id=use["id"], name=use["name"], input=use["input"])
+        known.get(use["id"])
+        or ToolCall(id=use["id"], name=use["name"], input=use["input"])
         for use in tool_uses(content)
     )
     finished = _with_iteration(
@@ -200,9 +217,15 @@ def _(event: events.ReplyFinished, transcript: Transcript) -> Transcript:
 @_fold.register
 def _(event: events.RequestFailed, transcript: Transcript) -> Transcript:
     failures = (*transcript.iterations[event.iteration].failures, event.failure)
-    return _with_iteration(
-        transcript, event.iteration, blocks=(), failures=failures, has_failed=True
+    failed = _with_iteration(
+        transcript,
+        event.iteration,
+        blocks=(),
+        tool_calls=(),
+        failures=failures,
+        has_failed=True,
     )
+    return _with(failed, status=_no_longer_asking(transcript))
 
 
 @_fold.register
@@ -316,7 +339,7 @@ def _(event: events.ResultsFinished, transcript: Transcript) -> Transcript:
     return _with(
         answered,
         # A toolset's later members are not run once one failed, asked about or not.
-        status="running" if transcript.status == "asking" else transcript.status,
+        status=_no_longer_asking(transcript),
         messages=(*transcript.messages, event.message),
         known=(*transcript.known, facts_of(event.message)),
     )
@@ -349,6 +372,10 @@ def _compacted(transcript: Transcript, reply: dict[str, Any]) -> Transcript:
         return done
     summary = {"role": "assistant", "content": reply["content"]}
     return _with_messages(done, (summary,), sent=0)
+
+
+def _no_longer_asking(transcript: Transcript) -> RunStatus:
+    return "running" if transcript.status == "asking" else transcript.status
 
 
 def _is_asked(transcript: Transcript) -> bool:

@@ -34,9 +34,10 @@ from nbrunner.core.compaction import compacting
 from nbrunner.core.history import Facts, all_marks, facts_of, survey, within_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from nbrunner.core.note import Note
+    from nbrunner.core.tool_call import ToolCall
 
 
 NAMED_SETTINGS = ("model", "max_tokens")
@@ -244,18 +245,28 @@ def _with_text(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
 
 
 def with_open_calls_closed(
-    messages: tuple[Message, ...], why: str
+    messages: tuple[Message, ...], why: str, ran: Mapping[str, ToolCall]
 ) -> tuple[Message, ...]:
-    """The conversation with an error result for every call nobody answered.
+    """The conversation with a result for every call of a reply that was cut off.
 
     A reply cut off by `max_tokens` can end inside a call. The API takes no user
     message after it unless each of its calls has a result.
+
+    Args:
+        messages: The conversation.
+        why: What Claude is told of a call that did not run.
+        ran: The calls that ran while the reply came, by id.
     """
     last = messages[-1] if messages else None
     if last is None or last["role"] != "assistant":
         return messages
     uses = tool_uses(content_of(last))
-    results = [result_of(use, why, is_error=True) for use in uses]
+    results = [
+        result_of(use, call.result, is_error=call.is_error)
+        if (call := ran.get(use["id"])) is not None
+        else result_of(use, why, is_error=True)
+        for use in uses
+    ]
     if not results:
         return messages
     return (*messages, {"role": "user", "content": results})

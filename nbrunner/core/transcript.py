@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from nbrunner.core.blocks import Block, Message, Value, content_of, text_of, tool_uses
+from nbrunner.core.blocks import Block, Value, content_of, text_of, tool_uses
 from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Command, Submit
 from nbrunner.core.edits import Edit
@@ -152,6 +152,11 @@ class Iteration(Value):
     def sends(self) -> int:
         """How often its request went out in all, by the run or the SDK."""
         return self.attempts + len(self.resent)
+
+    @property
+    def results(self) -> dict[str, ToolCall]:
+        """Its calls that have their results, by id."""
+        return {call.id: call for call in self.tool_calls if call.is_answered}
 
     def call(self, call_id: str) -> ToolCall | None:
         """The call of that id, if it is one of this reply's."""
@@ -306,7 +311,7 @@ class Transcript(Value):
         messages = self.messages
         if self.last is not None and not self.is_sent_back:
             why = _CUT_OFF.format(reason=self.last.stop_reason)
-            messages = with_open_calls_closed(messages, why)
+            messages = with_open_calls_closed(messages, why, self.last.results)
         messages = with_notes(messages, notes)
         if not self.is_sent_back:
             messages = with_tool_changes(messages, self.tool_changes)
@@ -351,9 +356,7 @@ class Transcript(Value):
         """The next request, where calls that are still at work are no part of it."""
         if self.last is None or self.last.stop_reason != "tool_use":
             return self.next_request()
-        closed = with_open_calls_closed(self.messages, _LEFT_OUT)
-        if len(closed) > len(self.messages):
-            closed = (*self.messages, _with_results(closed[-1], self.last))
+        closed = with_open_calls_closed(self.messages, _LEFT_OUT, self.last.results)
         known = survey(closed, self.known)
         return self.model_copy(
             update={"messages": closed, "known": known}
@@ -380,18 +383,3 @@ def _at_rest(iteration: Iteration) -> Iteration:
         for call in iteration.tool_calls
     )
     return iteration.model_copy(update={"tool_calls": calls})
-
-
-def _with_results(message: Message, iteration: Iteration) -> Message:
-    """The message of results, with those that are there already."""
-    answered = {c.id: c for c in iteration.tool_calls if c.is_answered}
-    blocks = content_of(message)
-    return {**message, "content": [_told(b, answered) for b in blocks]}
-
-
-def _told(block: Block, answered: dict[str, ToolCall]) -> Block:
-    call = answered.get(block["tool_use_id"])
-    if call is None:
-        return block
-    told = {**block, "content": call.result, "is_error": call.is_error}
-    return told if call.is_error else {k: v for k, v in told.items() if k != "is_error"}

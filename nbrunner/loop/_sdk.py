@@ -16,6 +16,7 @@ import anthropic
 import httpx2
 from anthropic.lib.tools import BetaStreamingToolRunner, BetaToolRunner
 
+from nbrunner.core.closing import again_advice, calls_that_ran
 from nbrunner.core.events import Failure
 from nbrunner.errors import (
     NbrunnerError,
@@ -26,7 +27,8 @@ from nbrunner.errors import (
 )
 
 if TYPE_CHECKING:
-    from nbrunner.core.blocks import Block, Message
+    from nbrunner.core.blocks import Message
+    from nbrunner.core.transcript import Iteration
 
 
 class SilentEnd(Exception):
@@ -39,19 +41,13 @@ _NO_THREAD = (
     "thread: a run keeps the conversation itself, so that it can be edited, and sends "
     "the whole of it. Only thread=False is taken."
 )
-_NOT_EAGER = (
-    "run_tools_eagerly: a run cannot run tools while the reply streams yet. "
-    "Leave it out: tools run when the reply is whole."
-)
-
-
 _GONE = {
     "compaction_control": (
         "compaction_control is gone from the SDK. context_management={...} lets the "
         "API compact, and run.compact_before_next_turn() does it at a time you choose."
     ),
 }
-_OF_THE_LOOP = ("stream", "max_iterations")
+_OF_THE_LOOP = ("stream", "max_iterations", "run_tools_eagerly")
 _NOT_SENT = (
     "{name} is not sent with a request: it is the loop's, and is given to Run(...) or "
     "tool_runner(...) when the run is made."
@@ -62,7 +58,7 @@ class Part(NamedTuple):
     """A piece of a reply as it streams in."""
 
     block: int
-    kind: Literal["started", "text", "thinking", "input"]
+    kind: Literal["started", "text", "thinking", "input", "call"]
     value: Any
 
 
@@ -73,6 +69,13 @@ class Exchange:
     """One request, its reply, and the results of its calls, through one SDK runner.
 
     The runner is never asked for a second reply: the history is ours.
+
+    Args:
+        client: The SDK's client.
+        body: The request.
+        tools: What runs for its calls.
+        stream: Whether the reply is streamed.
+        eager: Whether calls run while it is, each once the model has moved on from it.
     """
 
     def __init__(
@@ -82,24 +85,28 @@ class Exchange:
         tools: Iterable[Any],
         *,
         stream: bool,
+        eager: bool = False,
     ) -> None:
         options = {key: body[key] for key in _REQUEST_OPTIONS if key in body}
         apart = (*_REQUEST_OPTIONS, "compaction")
         params = {k: v for k, v in body.items() if k not in apart}
         runner: Any = BetaStreamingToolRunner if stream else BetaToolRunner
+        eagerly = {"run_tools_eagerly": True} if eager else {}
         self._runner = runner(
             params={**params, "thread": False},
             tools=list(tools),
             client=client,
             options=options,
             max_iterations=1,
+            **eagerly,
         )
         if "compaction" in body:
             # It goes out before the first request, and is the only one.
             self._runner.compact_before_next_turn(body["compaction"])
-        self._stream = stream
+        self._stream, self._eager = stream, eager
         self._item: Any = None
         self._not_begun: list[Any] = []
+        self._begun: set[str] = set()
         self.reply: Any = None
         """The reply as the SDK's message, once it is whole."""
 
@@ -131,7 +138,7 @@ class Exchange:
         item = self._item
         if self._stream:
             for event in item:
-                if (part := part_of(event)) is not None:
+                if (part := self.part_of(event)) is not None:
                     on_part(part)
             item = item.get_final_message()
             if item.stop_reason is None:
@@ -139,8 +146,44 @@ class Exchange:
         _kept_class(item.__class__)
         message: Message = plain(item)
         self.reply = item
-        self._not_begun = [b for b in item.content if b.type == "tool_use"]
+        calls = (block for block in item.content if block.type == "tool_use")
+        self._not_begun = [call for call in calls if call.id not in self._begun]
         return message
+
+    def part_of(self, event: Any) -> Part | None:
+        """The piece of the reply that a stream event brings, if it brings one.
+
+        With eager tools that is also a call which is whole: told before it can run.
+        """
+        if event.type == "content_block_start":
+            return Part(event.index, "started", plain(event.content_block))
+        if event.type == "content_block_delta":
+            return _grown(event)
+        is_whole = self._eager and event.type == "content_block_stop"
+        if is_whole and event.content_block.type == "tool_use":
+            self._not_begun.append(event.content_block)
+            return Part(event.index, "call", plain(event.content_block))
+        return None
+
+    def hold(self, call: Any) -> None:
+        """Let a call wait until the reply is whole, as the SDK's `defer_tool_call`.
+
+        Args:
+            call: Its `tool_use` block, or its id.
+        """
+        if self._eager:
+            self._runner.defer_tool_call(call)
+
+    @property
+    def held(self) -> list[Any]:
+        """The `tool_use` blocks of the calls that were told to wait, and still do."""
+        return list(self._runner.deferred_tool_calls) if self._eager else []
+
+    def take_gate(self, gate: Any) -> None:
+        """Have this answer the calls of its name from now on."""
+        # Added to a runner that sends nothing more: it changes who answers the calls
+        # in hand, and nothing on the wire.
+        self._runner.add_tools(gate)
 
     def answer_calls(self, gates: Mapping[str, Any]) -> Message:
         """Run the reply's calls; returns the user message with their results.
@@ -149,10 +192,8 @@ class Exchange:
             gates: What answers for each name; None where the runner does so itself.
         """
         for gate in gates.values():
-            # Added to a runner that sends nothing more: it changes who answers the
-            # call in hand, and nothing on the wire.
             if gate is not None:
-                self._runner.add_tools(gate)
+                self.take_gate(gate)
         message: Message = plain(self._runner.generate_tool_call_response())
         return message
 
@@ -175,7 +216,9 @@ class Exchange:
         """
         inputs = [call.input for call in self._not_begun]
         place = next(n for n, given in enumerate(inputs) if given is call_input)
-        return str(self._not_begun.pop(place).id)
+        call_id = str(self._not_begun.pop(place).id)
+        self._begun.add(call_id)
+        return call_id
 
     def close(self) -> None:
         """Let go of the connection; a reply half read is dropped."""
@@ -218,8 +261,8 @@ def checked_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters, each of which the SDK's runner takes.
 
     Raises:
-        UnknownParameter: One is unknown (the near matches are named), or `thread` or
-            `run_tools_eagerly` asks for what a run does not do. It is a TypeError.
+        UnknownParameter: One is unknown (the near matches are named), or `thread` asks
+            for what a run does not do. It is a TypeError.
     """
     runner = anthropic.resources.beta.messages.Messages.tool_runner
     known = set(inspect.signature(runner).parameters) - {"self"}
@@ -232,9 +275,7 @@ def checked_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
             raise UnknownParameter(name, (), _NOT_SENT.format(name=name))
     if given.get("thread", False) is not False:
         raise UnknownParameter("thread", (), _NO_THREAD)
-    if given.get("run_tools_eagerly", False):
-        raise UnknownParameter("run_tools_eagerly", (), _NOT_EAGER)
-    return {k: v for k, v in given.items() if k not in ("thread", "run_tools_eagerly")}
+    return {name: value for name, value in given.items() if name != "thread"}
 
 
 def checked_client(client: Any) -> Any:
@@ -262,25 +303,26 @@ def live_client() -> anthropic.Anthropic:
     return client
 
 
-def failure_of(error: Exception, partial: tuple[Block, ...]) -> Failure:
+def failure_of(error: Exception, iteration: Iteration) -> Failure:
     """What went wrong with a request, told to a person.
 
     Args:
         error: What `Exchange.read` raised.
-        partial: The blocks of the reply that had come; shown, never history.
+        iteration: Whose request; what had come of its reply is shown, never history.
     """
     if isinstance(error, anthropic.APIConnectionError) and isinstance(
         error.__cause__, NbrunnerError
     ):
         # The SDK wraps what its transport raises; ours says it better.
         error = error.__cause__
-    facts = {"message": _seen(error), "partial": partial}
+    partial, ran = iteration.blocks, calls_that_ran(iteration)
+    facts = {"message": _seen(error), "partial": partial, "calls": ran}
     if isinstance(error, ReplayError):
         return Failure(kind="replay", advice="", **facts)
     if isinstance(error, anthropic.APIStatusError):
         return _status_failure(error, facts)
     if partial or isinstance(error, SilentEnd | httpx2.StreamError):
-        advice = "Retry sends the same request again; no tool runs twice."
+        advice = again_advice("Retry", iteration)
         return Failure(kind="stream", advice=advice, retryable=True, **facts)
     if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError):
         advice = "Check the network and the address, then retry."
@@ -350,12 +392,7 @@ def _code(error: anthropic.APIStatusError) -> str:
     return "inside the stream" if in_stream else str(error.status_code)
 
 
-def part_of(event: Any) -> Part | None:
-    """The piece of the reply that a stream event brings, if it brings one."""
-    if event.type == "content_block_start":
-        return Part(event.index, "started", plain(event.content_block))
-    if event.type != "content_block_delta":
-        return None
+def _grown(event: Any) -> Part | None:
     delta = event.delta
     if delta.type == "text_delta":
         return Part(event.index, "text", delta.text)

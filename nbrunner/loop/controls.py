@@ -22,7 +22,7 @@ from nbrunner.core.commands import (
     Stop,
     Submit,
 )
-from nbrunner.core.edits import EditResult
+from nbrunner.core.edits import EditResult, ToggleCache
 from nbrunner.core.events import (
     CommandRefused,
     EditApplied,
@@ -235,8 +235,20 @@ class Controls:
 
     def _is_early(self, command: Submit) -> bool:
         """Whether the message that an edit changes is still in the making."""
-        is_of_result = isinstance(command.edit, EditResult)
-        return is_of_result and awaits_results(self._pen.transcript)
+        transcript, edit = self._pen.transcript, command.edit
+        match edit:
+            case EditResult(call_id=call_id):
+                return awaits_results(transcript) or _is_coming(call_id, transcript)
+            case ToggleCache(place=place):
+                return _is_coming(place, transcript)
+            case _:
+                return False
+
+
+def _is_coming(call_id: str, transcript: Transcript) -> bool:
+    """Whether a call is one of a reply that still streams."""
+    last = transcript.last
+    return last is not None and last.is_awaited and last.call(call_id) is not None
 
 
 def why_not_again(transcript: Transcript, attempt: str | None) -> str | None:

@@ -14,6 +14,7 @@ from nbrunner.core.closing import dropped_failure, stopped_failure
 from nbrunner.core.events import (
     BlockGrew,
     BlockStarted,
+    CallProposed,
     Failure,
     IterationStarted,
     Remarked,
@@ -58,6 +59,7 @@ class Phases(RunDesk):
         client: The SDK's client.
         tools: What can run.
         stream: Whether replies are streamed.
+        eager: Whether calls run while their reply streams.
         error_break: What to do when a call failed.
         repeat_break: What to do when replies make the same call again and again.
         parallel_calls: Whether the calls of a reply are made side by side.
@@ -76,6 +78,7 @@ class Phases(RunDesk):
         client: Any,
         tools: ToolBox,
         stream: bool,
+        eager: bool,
         error_break: Break | None,
         repeat_break: Break | None,
         parallel_calls: bool = False,
@@ -85,7 +88,7 @@ class Phases(RunDesk):
     ) -> None:
         super().__init__(**of_the_desk)
         self._client = client.with_middleware(Resends(self._on_resent))
-        self._tools, self._stream = tools, stream
+        self._tools, self._stream, self._eager = tools, stream, eager
         self._parallel_calls = parallel_calls
         self._rulings = Rulings(
             approver, someone_answers, self._controls.decisions, self._pen, tools
@@ -93,6 +96,7 @@ class Phases(RunDesk):
         self._error_break, self._repeat_break = error_break, repeat_break
         self._started = 0
         self._sent_at = 0.0
+        self._holds_rest = False
         self.made_by_code: Callable[[], Message | None] = lambda: None
         self._valid: list[Facts] = []
 
@@ -117,8 +121,9 @@ class Phases(RunDesk):
             self._valid = fitted.known
             sent = offered(fitted.body.get("tools", ()), fitted.known)
             gates = self._tools.gated(self, sent)
-            exchange = Exchange(self._client, fitted.body, gates, stream=self._stream)
-            self._exchange = exchange
+            how = {"stream": self._stream, "eager": self._eager}
+            exchange = Exchange(self._client, fitted.body, gates, **how)
+            self._exchange, self._holds_rest = exchange, False
             self._sent_at = time.perf_counter()
             return exchange.send()
 
@@ -132,7 +137,7 @@ class Phases(RunDesk):
         if exchange is None or exchange.reply is not None:
             return
         with self.telling_of_failure():
-            message = exchange.read(self.note_part)
+            message = exchange.read(self._note_part)
             elapsed_s = time.perf_counter() - self._sent_at
             self._pen.write(
                 ReplyFinished(
@@ -158,7 +163,7 @@ class Phases(RunDesk):
         self._controls.listen()
         self._controls.answer_by_hand(iteration, by_hand or {})
         at_hand = self._offered_now(iteration)
-        if not self._rulings.made_on(iteration, at_hand):
+        if self._holds_rest or not self._rulings.made_on(iteration, at_hand):
             self.stop_now()
         # Not those of the request: tools may have been added and removed since.
         gates = {
@@ -241,19 +246,52 @@ class Phases(RunDesk):
             raise StopAsked
         self._pen.write(RequestResent(iteration=self.iteration, seen=seen))
 
-    def note_part(self, part: Part) -> None:
-        """Tell of a piece of the reply.
+    def hear(self, event: Any) -> None:
+        """Tell of a stream event that the user's own loop has read.
 
         Raises:
             StopAsked: Someone asked the run to stop, or to ask again.
         """
+        exchange = self._exchange
+        if exchange is not None and (part := exchange.part_of(event)) is not None:
+            self._note_part(part)
+
+    def _note_part(self, part: Part) -> None:
         if self.must_stop():
             raise StopAsked
         place = {"iteration": self.iteration, "block": part.block}
         if part.kind == "started":
             self._pen.write(BlockStarted(**place, content=part.value))
+        elif part.kind == "call":
+            self._propose(part.value)
         elif part.value:
             self._pen.write(BlockGrew(**place, part=part.kind, text=part.value))
+
+    def _propose(self, use: Block) -> None:
+        """Let a call run that is whole while its reply still streams, or hold it.
+
+        Whom a person is asked about, and what follows once the approver has said
+        stop, waits until the reply is whole.
+        """
+        iteration, call_id, name = self.iteration, use["id"], use["name"]
+        self._pen.write(
+            CallProposed(
+                iteration=iteration, call_id=call_id, name=name, input=use["input"]
+            )
+        )
+        exchange = self._exchange
+        assert exchange is not None  # noqa: S101 - its reply made the call
+        at_hand = self._offered_now(self._iteration)
+        gate = self._tools.answering(name, self, at_hand)
+        if not use.get("toolset_name") and gate is not None:
+            exchange.take_gate(gate)
+        goes_on = not self._holds_rest and self._rulings.made_on(
+            self._iteration, at_hand
+        )
+        self._holds_rest = not goes_on
+        call = self._iteration.call(call_id)
+        if self._holds_rest or (call is not None and call.status == "asked"):
+            exchange.hold(call_id)
 
     # -- failing ------------------------------------------------------------
 
@@ -267,7 +305,7 @@ class Phases(RunDesk):
             self._fail(Failure(kind="history", message=str(error), advice=advice))
             raise
         except Exception as error:
-            self._fail(failure_of(error, self._iteration.blocks))
+            self._fail(failure_of(error, self._iteration))
             raise
         except StopAsked:
             if not self._controls.dropping:
@@ -292,4 +330,5 @@ class Phases(RunDesk):
 
     def _fail(self, failure: Failure) -> None:
         self._let_go()
+        self._controls.decisions.forget()
         self._pen.write(RequestFailed(iteration=self.iteration, failure=failure))

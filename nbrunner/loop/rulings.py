@@ -66,7 +66,7 @@ class Rulings:
     def _to_rule_on(
         self, iteration: Iteration, offered: Sequence[Block]
     ) -> list[ToolCall]:
-        """The calls that a tool would run, and that nobody has decided about."""
+        """The calls that a tool would run, and that nobody has ruled on yet."""
         runnable = self._tools.names_in(offered)
         answered = self._tools.answered_in(offered)
         members = {
@@ -78,6 +78,7 @@ class Rulings:
             call
             for call in iteration.tool_calls
             if (call.name in runnable or call.id in members)
+            and call.status == "proposed"
             and self._decisions.of(call.id) is None
         ]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from nbrunner.errors import ReplyStopped
-from nbrunner.loop._sdk import part_of
 from nbrunner.loop.exits import StopAsked
 
 if TYPE_CHECKING:
@@ -49,8 +48,8 @@ class WatchedStream:
     def _next_event(self) -> Any:
         with self._driver.telling_of_failure():
             event = next(self._stream, _END)
-            if event is not _END and (part := part_of(event)) is not None:
-                self._driver.note_part(part)
+            if event is not _END:
+                self._driver.hear(event)
             return event
         # A person asked for another reply in place of this one.
         self._is_stopped = True

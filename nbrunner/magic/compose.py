@@ -53,6 +53,8 @@ def compose(
         "max_iterations": line.max_iterations,
         "system": _system(line, variables),
         "approver": _approver(line, variables),
+        "run_tools_eagerly": line.eager or None,
+        "parallel_calls": line.parallel or None,
     }
     given = {key: value for key, value in options.items() if value is not None}
     run = Run(

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from nbrunner.core.edits import Edit
     from nbrunner.magic.line import Line
 
-_OWN = ("main_thread", "max_iterations", "approve", "hold", "break_on_error")
+_OWN = (
+    "main_thread",
+    "max_iterations",
+    "approve",
+    "eager",
+    "parallel",
+    "hold",
+    "break_on_error",
+)
 """What a run is made with, and keeps."""
 
 

@@ -47,6 +47,8 @@ class Line:
     params: str | None
     approve: str | None
     cache: tuple[str, ...]
+    eager: bool
+    parallel: bool
     step: bool
     hold: bool
     break_on_error: bool
@@ -131,6 +133,16 @@ def _parser() -> _Parser:
         default=[],
         metavar="PLACE,PLACE",
         help=f"cache marks from the start: {', '.join(CACHE_PLACES)}",
+    )
+    add(
+        "--eager",
+        action="store_true",
+        help="run each call while its reply still streams (run_tools_eagerly)",
+    )
+    add(
+        "--parallel",
+        action="store_true",
+        help="make the calls of a reply side by side (parallel_calls)",
     )
     add("--step", action="store_true", help="halt before each request")
     add(

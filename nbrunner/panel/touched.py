@@ -28,6 +28,7 @@ _CALL = (
 )
 _ITERATION = (
     events.BlockStarted,
+    events.CallProposed,
     events.ReplyFinished,
     events.ReplyDropped,
     events.RequestFailed,

@@ -207,6 +207,30 @@ class AsRunner(Steering):
             edits.append(SetTools(tools))
         self._edit_now(*edits, *_changed(given, now))
 
+    def defer_tool_call(self, tool_use: Any) -> None:
+        """Let a call wait until the reply in hand is whole, with `run_tools_eagerly`.
+
+        Called in the loop's body while the reply streams, up to the event that shows
+        that the model has moved on from the call. It runs at the end of the body, or
+        in `generate_tool_call_response()`. It does nothing for a call that has run,
+        outside the body and without `run_tools_eagerly`, as in the SDK.
+
+        Args:
+            tool_use: The `tool_use` block of the call, or its id.
+        """
+        if self._own is not None and self._own.driver.in_hand is not None:
+            self._own.driver.in_hand.hold(tool_use)
+
+    @property
+    def deferred_tool_calls(self) -> list[Any]:
+        """The calls that `defer_tool_call()` holds, as the SDK's `tool_use` blocks.
+
+        Calls that a person is asked about are among them. In the model's order; a call
+        is in the list once its block is whole, and no longer once it has run.
+        """
+        in_hand = self._own.driver.in_hand if self._own is not None else None
+        return in_hand.held if in_hand is not None else []
+
     def add_tools(self, *tools: Any) -> None:
         """Give Claude more tools, and leave the `tools` parameter and its cache alone.
 

@@ -22,7 +22,7 @@ from nbrunner.loop.ledger import Ledger, Listener
 from nbrunner.loop.places import Places
 from nbrunner.presence import variable_of
 from nbrunner.replay.client import is_matched_by_order, source_of
-from nbrunner.run.given import client_of, messages_of, tool_names_of
+from nbrunner.run.given import checked_eager, client_of, messages_of, tool_names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -57,6 +57,7 @@ class Branch:
         break_on_repeats: bool = False,
         sdk_texts: bool = False,
         parallel_calls: bool = False,
+        run_tools_eagerly: bool = False,
         main_thread: str | Iterable[str] = (),
         name: str | None = None,
         **params: Any,
@@ -88,6 +89,7 @@ class Branch:
             "hold_on_failure": hold_on_failure,
             "sdk_texts": sdk_texts,
             "parallel_calls": parallel_calls,
+            "eager": checked_eager(run_tools_eagerly, stream=stream),
         }
         self._set_out(
             Transcript(

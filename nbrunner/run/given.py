@@ -45,6 +45,20 @@ def messages_of(given: str | Iterable[Any]) -> list[Message]:
     return messages
 
 
+def checked_eager(eager: bool, *, stream: bool) -> bool:  # noqa: FBT001 - as it is given
+    """Whether calls run while their reply streams.
+
+    Raises:
+        UsageError: The reply does not stream.
+    """
+    if eager and not stream:
+        raise UsageError(
+            "run_tools_eagerly=True runs tools while the reply streams, and stream is "
+            "False. Give stream=True too, or leave run_tools_eagerly out."
+        )
+    return eager
+
+
 def tool_names_of(given: str | Iterable[str], runnable: set[str]) -> frozenset[str]:
     """The names of tools that run on the main thread; a str is one name.
 

@@ -58,6 +58,10 @@ class Run(Debugging):
             tool and an odd return value, in place of ours.
         parallel_calls: Make the calls of one reply side by side, each in a thread of
             its own, in place of one after the other. The results keep their order.
+        run_tools_eagerly: Run each call of a streamed reply once the model has moved on
+            from it, before the reply is whole, as the SDK does when told so. A call
+            that a person is asked about waits for the whole reply. Where the stream
+            breaks, the calls that ran are shown, and a retry may run them anew.
         main_thread: The names of tools that run on the main thread, because they hold
             something of it: an open sqlite3 connection, a window. It makes their
             calls while a cell awaits the run or waits for it, and between cells.

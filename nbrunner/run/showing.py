@@ -66,6 +66,7 @@ class Showing(Branch):
             name=self.name,
             tools=self._tools.callable_here,
             stream=self._driving["stream"],
+            eager=self._driving["eager"],
             max_iterations=self._driving["max_iterations"],
         )
 

@@ -25,12 +25,13 @@ _CLOSE = "runner.close()"
 # Left open, a runner is ended by the garbage collector, inside whatever runs then.
 
 
-def as_code(
+def as_code(  # noqa: PLR0913 - what the SDK's loop was given
     transcript: Transcript,
     *,
     name: str,
     tools: Iterable[Block] = (),
     stream: bool = False,
+    eager: bool = False,
     max_iterations: int | None = None,
 ) -> str:
     """The run as a script, redacted.
@@ -40,6 +41,7 @@ def as_code(
         name: What the run is called.
         tools: The definitions of the tools that are Python objects.
         stream: Whether the replies were streamed.
+        eager: Whether calls ran while they were.
         max_iterations: How many replies one start asked for at most.
     """
     steps = Steps(tools, stream=stream)
@@ -49,7 +51,7 @@ def as_code(
     if _is_untouched(transcript, told) and _are_names(steps.head):
         is_at_its_limit = transcript.stopped_by == "max_iterations"
         limit = len(told) if is_at_its_limit else max_iterations
-        lines = _untouched(steps, limit)
+        lines = _untouched(steps, limit, eager=eager)
     else:
         lines = [*_opening(steps), *_told(told), *_closing(transcript)]
     return "\n".join([*_preamble(transcript, name, steps), *lines, ""])
@@ -97,13 +99,15 @@ def _are_names(head: Iterable[str]) -> bool:
     return fit and "tools" in head
 
 
-def _untouched(steps: Steps, max_iterations: int | None) -> list[str]:
+def _untouched(steps: Steps, max_iterations: int | None, *, eager: bool) -> list[str]:
     """A run that nobody laid a hand on: the SDK's own loop."""
     given = {**steps.head, "messages": steps.messages, "thread": False}
     if max_iterations is not None:
         given["max_iterations"] = max_iterations
     if steps.stream:
         given["stream"] = True
+    if eager:
+        given["run_tools_eagerly"] = True
     arguments = [
         f"    {key}={literal(steps.value(key, value), 1, len(key) + 2)},"
         for key, value in given.items()

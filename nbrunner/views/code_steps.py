@@ -35,7 +35,7 @@ _ADD_REPLY = (
 )
 _REPLACE = 'messages = [{"role": "assistant", "content": reply.to_dict()["content"]}]'
 _FIRST = ("model", "max_tokens", "system", "tools")
-_OF_THE_LOOP = ("messages", "thread", "max_iterations", "stream")
+_OF_THE_LOOP = ("messages", "thread", "max_iterations", "stream", "run_tools_eagerly")
 
 
 class Step(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.blocks import content_of
@@ -10,6 +11,7 @@ from nbrunner.core.offers import offered_in
 from nbrunner.views import words
 from nbrunner.views.again import again_button, dropped_fragments
 from nbrunner.views.branches import fork_button
+from nbrunner.views.call import call_fragment
 from nbrunner.views.content import content_block, is_text
 from nbrunner.views.context import applied_edit_fragments, context_bar
 from nbrunner.views.html import Child, Html, h, spaced
@@ -18,11 +20,9 @@ from nbrunner.views.inspector import cache_fragments, missed_chip
 from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
 from nbrunner.views.marks import first_new, holds, message_rows
 from nbrunner.views.reply import broken_block, reply_fragments
-from nbrunner.views.request_changes import changed_words
+from nbrunner.views.request_changes import changes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from nbrunner.core.events import Failure
     from nbrunner.core.tool_call import ToolCall
     from nbrunner.core.transcript import Iteration, Transcript
@@ -166,7 +166,7 @@ def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
         words.count(request.position, "message"),
         words.count(len(offered_in(request)), "tool"),
         f"{marks} of {MAX_MARKS} cache marks" if marks else None,
-        *_changes(transcript, iteration),
+        *changes_of(transcript, iteration),
     ]
     start = first_new(iteration)
     settings = request.head()
@@ -188,13 +188,6 @@ def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
         class_="nbr-request",
         data_key=f"{iteration_key(iteration.index)}.request" if look.live else None,
     )
-
-
-def _changes(transcript: Transcript, iteration: Iteration) -> Iterator[str]:
-    """What is not as in the request before; one for a summary has its own way."""
-    before = transcript.iterations[: iteration.index][-1:]
-    if before and not iteration.is_compaction:
-        yield from changed_words(before[0].request, iteration.request)
 
 
 def _settings(
@@ -261,7 +254,7 @@ def _failure(
         h("div", words.cut_inline(failure.message), class_="nbr-what"),
         h("div", advice, class_="nbr-advice") if failure.advice else None,
         _controls(iteration, look) if can_retry else None,
-        _partial(failure),
+        _partial(transcript, iteration, failure, look),
         class_="nbr-failure",
         role="alert" if newest else None,
     )
@@ -280,13 +273,21 @@ def _controls(iteration: Iteration, look: Look) -> Html:
     return h("div", spaced(button if look.live else None, line), class_="nbr-foot")
 
 
-def _partial(failure: Failure) -> Html | None:
+def _partial(
+    transcript: Transcript, iteration: Iteration, failure: Failure, look: Look
+) -> Html | None:
     if not failure.partial:
         return None
+    # No part of the conversation: there is nothing to click at them.
+    ran = {
+        call.id: call_fragment(transcript, iteration, call, replace(look, live=False))
+        for call in failure.calls
+    }
+    label = "what had come of the reply (not kept)"
     return h(
         "div",
-        h("div", "what had come of the reply (not kept)", class_="nbr-lab"),
-        [broken_block(b) for b in failure.partial],
+        h("div", f"{label}; its calls ran" if ran else label, class_="nbr-lab"),
+        [ran.get(b.get("id", "")) or broken_block(b) for b in failure.partial],
         class_="nbr-partial",
     )
 

@@ -46,7 +46,11 @@ def reply_fragments(
     blocks = iteration.blocks
     if iteration.reply is None:
         for place, content in enumerate(blocks):
-            yield _streaming(iteration, place, content, look)
+            call = iteration.call(content.get("id", ""))
+            if call is not None:  # it may run already
+                yield call_fragment(transcript, iteration, call, look)
+            else:
+                yield _streaming(iteration, place, content, look)
         return
     for first, after in _groups(blocks):
         content = blocks[first]

@@ -12,8 +12,19 @@ if TYPE_CHECKING:
 
     from nbrunner.core.blocks import Block
     from nbrunner.core.request import Request
+    from nbrunner.core.transcript import Iteration, Transcript
 
 _MOST_NAMED = 4
+
+
+def changes_of(transcript: Transcript, iteration: Iteration) -> Iterator[str]:
+    """What an iteration's request has other than the one before it.
+
+    One that asks for a summary is of another kind, and is compared with none.
+    """
+    before = transcript.iterations[: iteration.index][-1:]
+    if before and not iteration.is_compaction:
+        yield from changed_words(before[0].request, iteration.request)
 
 
 def changed_words(before: Request, after: Request) -> Iterator[str]:

@@ -85,10 +85,11 @@ def iteration_text(transcript: Transcript, iteration: Iteration) -> str:
     head = " · ".join(fact for fact in facts if fact)
     lines = [f"[{iteration.index + 1}] {head}".rstrip()]
     lines += [f"you: {words.cut_inline(text)}" for text in iteration.injected]
-    lines += [
-        f"failed: {words.cut_inline(failure.message)} {failure.advice}".rstrip()
-        for failure in iteration.failures
-    ]
+    for failure in iteration.failures:
+        said = f"failed: {words.cut_inline(failure.message)} {failure.advice}"
+        lines.append(said.rstrip())
+        for call in failure.calls:
+            lines += _call(transcript, iteration, call)
     lines += dropped_lines(iteration)
     lines += filter(None, [cache_line(transcript, iteration)])
     lines += [applied_edit_words(edit) for edit in iteration.applied_edits]

@@ -61,9 +61,9 @@ def shown_table(measured: Sequence[Shown], *, limit_s: float) -> str:
             it.way,
             f"{it.shown_s:.2f}" if it.shown_s is not None else f"over {limit_s:.0f}",
             _ratio(it.shown_s, ours.get(it.iterations), limit_s),
-            f"{it.socket_mb:.2f}",
-            f"{it.kernel_cpu_s:.2f}",
-            f"{it.heap_mb:.1f}",
+            f"{it.socket_mb:.2f}" if it.shown_s else f"over {it.socket_mb:.2f}",
+            f"{it.kernel_cpu_s:.2f}" if it.kernel_cpu_s is not None else "-",
+            f"{it.heap_mb:.1f}" if it.heap_mb is not None else "-",
         )
         for it in measured
     ]

@@ -116,6 +116,13 @@ class Lab:
         notebook.wait_connected()
         return notebook
 
+    def shut_down(self, name: str) -> None:
+        """Shut a notebook's kernel down over HTTP: its page may be too busy to."""
+        api = f"{self._url}/api/sessions"
+        for session in self._context.request.get(api).json():
+            if session["path"] == name:
+                self._context.request.delete(f"{api}/{session['id']}")
+
     def _setting(self, name: str) -> Path:
         return self._folder / f"settings/@jupyterlab/{name}.jupyterlab-settings"
 

@@ -21,6 +21,13 @@ def test_the_bench_sees_the_iterations_of_each_way(lab: Lab, way: str) -> None:
     assert way in report.shown_table([seen], limit_s=9)
 
 
+def test_what_is_not_shown_within_the_limit_is_given_up(lab: Lab) -> None:
+    seen = panel.shown(lab, "ipywidgets", 300, limit_s=0.01)
+    assert (seen.shown_s, seen.kernel_cpu_s, seen.heap_mb) == (None, None, None)
+    assert "| over 0 |" in report.shown_table([seen], limit_s=0.01)
+    assert panel.shown(lab, "whole HTML", 2).shown_s is not None
+
+
 @pytest.mark.parametrize("way", ["nbrunner", "ipywidgets", "whole HTML"])
 def test_the_bench_sees_each_streamed_piece(lab: Lab, way: str) -> None:
     assert way in report.streamed_table([panel.streamed(lab, way, 2, 50)])

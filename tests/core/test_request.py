@@ -151,7 +151,7 @@ def test_without_notes_nothing_changes() -> None:
 
 
 def test_open_calls_are_closed_with_the_reason() -> None:
-    closed = with_open_calls_closed((HELLO, ASKED), "cut off")
+    closed = with_open_calls_closed((HELLO, ASKED), "cut off", {})
     assert closed[-1] == {
         "role": "user",
         "content": [
@@ -171,7 +171,7 @@ def test_open_calls_are_closed_with_the_reason() -> None:
     ],
 )
 def test_where_no_call_is_open_nothing_is_closed(messages: Any) -> None:
-    assert with_open_calls_closed(messages, "cut off") is messages
+    assert with_open_calls_closed(messages, "cut off", {}) is messages
 
 
 def test_a_result_names_the_toolset_of_its_call() -> None:

@@ -526,3 +526,21 @@ def test_the_code_ends_with_the_conversation_of_the_run(
         assert names["reply"].to_dict() == run.transcript.iterations[-1].reply
     else:
         assert names["messages"] == run.messages
+
+
+def test_the_code_of_an_eager_run_runs_its_tools_eagerly_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    replies = ([ADD, ADD], "3.")
+    ours, again = Wire(*replies), Wire(*replies)
+    run = Run(
+        client=ours.client,
+        messages="1 + 2?",
+        model="claude-opus-5",
+        max_tokens=100,
+        tools=counted_tools([]),
+        run_tools_eagerly=True,
+    )
+    run.wait(20)
+    assert "    run_tools_eagerly=True,\n" in run.to_code()
+    assert_sends_the_same(run, ours, again, monkeypatch)

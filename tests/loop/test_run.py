@@ -93,7 +93,6 @@ def test_without_a_client_the_environment_s_key_is_used(
         ({"temperature": 1}, "extra_body={...} sends fields the SDK has no name for"),
         ({"thread": True}, "Only thread=False is taken"),
         ({"compaction_control": {}}, "run.compact_before_next_turn() does it"),
-        ({"run_tools_eagerly": True}, "tools run when the reply is whole"),
     ],
 )
 def test_a_parameter_that_a_run_cannot_pass_on_is_a_type_error(

@@ -56,7 +56,7 @@ def closed() -> Iterator[None]:
     _begun.clear()
 
 
-def one_step(wire: Wire, tools: list[Any], *, stream: bool = False) -> Any:
+def one_step(wire: Wire, tools: list[Any], *, stream: bool = False, **more: Any) -> Any:
     """A runner for one request, as `Exchange` makes it."""
     kind: Any = BetaStreamingToolRunner if stream else BetaToolRunner
     return kind(
@@ -70,6 +70,7 @@ def one_step(wire: Wire, tools: list[Any], *, stream: bool = False) -> Any:
         client=wire.client,
         options={},
         max_iterations=1,
+        **more,
     )
 
 
@@ -567,3 +568,91 @@ def test_a_type_for_the_replies_is_sent_as_its_schema() -> None:
         "type": "json_schema",
         "schema": anthropic.transform_schema(schema),
     }
+
+
+def eager_step(wire: Wire, tools: list[Any]) -> Any:
+    runner = one_step(wire, tools, stream=True, run_tools_eagerly=True)
+    _begun.append(runner)
+    return runner
+
+
+def test_an_eager_call_runs_one_event_after_the_model_has_moved_on() -> None:
+    calls: list[Any] = []
+    runner = eager_step(Wire([ADD, say("So."), ADD]), counted_tools(calls))
+    ran = [(event.type, len(calls)) for event in next(runner)]
+    blocks = [it for it in ran if it[0] in ("content_block_start", "message_stop")]
+    assert blocks == [
+        ("content_block_start", 0),
+        ("content_block_start", 0),  # the model has moved on; it runs behind this one
+        ("content_block_start", 1),
+        ("message_stop", 2),
+    ]
+    runner.generate_tool_call_response()
+    assert len(calls) == 2
+
+
+def test_an_eager_call_is_given_the_input_object_of_its_finished_block() -> None:
+    given: list[object] = []
+
+    class Noted(BetaBuiltinFunctionTool):
+        name = "add"
+
+        def to_dict(self) -> Any:
+            return counted_tools([])[0].to_dict()
+
+        def call(self, input: object) -> Any:  # noqa: A002 - the SDK names it so
+            given.append(input)
+            return "3"
+
+    stream = next(eager_step(Wire([ADD, ADD]), [Noted()]))
+    ends = [event for event in stream if event.type == "content_block_stop"]
+    first, second = (event.content_block.input for event in ends)
+    assert given[0] is first
+    assert given[1] is second
+
+
+@pytest.mark.parametrize("by_id", [False, True])
+def test_an_eager_call_can_be_deferred_until_its_block_is_whole(*, by_id: bool) -> None:
+    calls: list[Any] = []
+    runner = eager_step(Wire([ADD, say("So.")]), counted_tools(calls))
+    for event in next(runner):
+        if event.type == "content_block_stop" and event.index == 0:
+            block = event.content_block
+            runner.defer_tool_call(block.id if by_id else block)
+    assert [held.id for held in runner.deferred_tool_calls] == [block.id]
+    assert calls == []
+    runner.generate_tool_call_response()
+    assert (calls, runner.deferred_tool_calls) == ([("add", 1, 2)], [])
+
+
+def test_the_last_call_of_a_reply_that_was_cut_off_does_not_run_early() -> None:
+    calls: list[Any] = []
+    whole = reply(ADD, ADD, stop_reason="max_tokens")
+    for _ in next(eager_step(Wire(whole), counted_tools(calls))):
+        pass
+    assert len(calls) == 1
+
+
+def test_no_eager_call_runs_once_reading_has_failed() -> None:
+    calls: list[Any] = []
+    # The last event that comes is the start of the second block.
+    stream = next(eager_step(Wire(cut([ADD, ADD], 6, "drop")), counted_tools(calls)))
+    with pytest.raises(httpx2.HTTPError):
+        list(stream)
+    assert calls == []
+
+
+def test_a_gate_that_is_added_in_mid_stream_answers_an_eager_call() -> None:
+    calls: list[Any] = []
+
+    @beta_tool(name="add")
+    def other(a: int, b: int) -> str:
+        """Add otherwise."""
+        return f"{a} and {b}"
+
+    runner = eager_step(Wire([ADD, say("So.")]), counted_tools(calls))
+    for event in next(runner):
+        if event.type == "content_block_stop" and event.index == 0:
+            runner.add_tools(other)
+    message = runner.generate_tool_call_response()
+    assert (message["content"][0]["content"], calls) == ("1 and 2", [])

@@ -122,6 +122,20 @@ def test_options_reach_the_requests(shell: InteractiveShell) -> None:
     assert shell.user_ns["weather"].stopped_by == "max_iterations"
 
 
+@pytest.mark.parametrize(
+    ("option", "key"), [("eager", "eager"), ("parallel", "parallel_calls")]
+)
+def test_how_calls_are_made_is_an_option(
+    shell: InteractiveShell, option: str, key: str
+) -> None:
+    run_cell(shell, f"{FIRST_LINE} --{option}\nHow is Paris?")
+    run: Run = shell.user_ns["weather"]
+    assert run._driving[key] is True
+    assert run.text == "It is sunny."
+    run_cell(shell, f"{FIRST_LINE}\nHow is Paris?")
+    assert shell.user_ns["weather"]._driving[key] is False
+
+
 def test_cache_marks_are_set_from_the_first_request_on(
     shell: InteractiveShell,
 ) -> None:

@@ -80,11 +80,11 @@ def recorded(*replies: Any, **given: Any) -> tuple[Transcript, Recording]:
 
 
 def meddled(
-    *replies: Any, seed: int, likely: float = 0.2
+    *replies: Any, seed: int, likely: float = 0.2, **given: Any
 ) -> tuple[Transcript, Recording]:
     """The same with a person in it, who asks for things at any moment."""
     chance = random.Random(seed)  # noqa: S311 - a seed, not a secret
-    run = run_of(*replies, hold_on_failure=True)
+    run = run_of(*replies, hold_on_failure=True, **given)
     before, told, is_asking = run.transcript, [], []
 
     def listen(event: Event, transcript: Transcript) -> None:

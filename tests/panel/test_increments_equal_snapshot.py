@@ -16,7 +16,7 @@ from nbrunner.core.events import (
     ResultsFinished,
 )
 from nbrunner.core.fold import fold
-from nbrunner.replay import say, use
+from nbrunner.replay import cut, say, use
 from tests.panel.stage import Stage, meddled, recorded
 from tests.views.runs import STORIES
 
@@ -25,6 +25,11 @@ LONG = (
     say("First line.\nThen more, " + "word " * 60),
 )
 ALL = {**STORIES, "many calls": LONG}
+PARIS = use("get_weather", location="Paris")
+EAGER = {
+    "a reply": ([say("I look."), PARIS, use("get_wether"), PARIS], "Warm."),
+    "a broken reply": (cut([PARIS, PARIS], 7, "drop"), [PARIS], "Warm."),
+}
 
 
 @pytest.mark.parametrize("title", ALL)
@@ -51,6 +56,25 @@ def test_it_does_so_whenever_it_is_told_and_whatever_a_person_asks(
             assert stage.view.root == stage.truth, event.kind
     stage.feed.flush()
     assert stage.view.root == stage.truth
+
+
+@pytest.mark.parametrize("title", EAGER)
+def test_it_does_so_while_calls_run_before_their_reply_is_whole(title: str) -> None:
+    before, events = recorded(*EAGER[title], run_tools_eagerly=True)
+    stage = Stage(before)
+    for event, transcript in events:
+        stage.play((event, transcript)).feed.flush()
+        assert stage.view.root == stage.truth, event.kind
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("title", EAGER)
+def test_and_so_it_does_with_a_person_in_it(title: str, seed: int) -> None:
+    before, events = meddled(*EAGER[title], seed=seed, run_tools_eagerly=True)
+    stage = Stage(before)
+    for event, transcript in events:
+        stage.play((event, transcript)).feed.flush()
+        assert stage.view.root == stage.truth, event.kind
 
 
 @pytest.mark.parametrize(

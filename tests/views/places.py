@@ -38,6 +38,10 @@ PLACES = (
     "advice",
     "partial reply",
     "partial call",
+    "name of a call of a broken reply",
+    "input of a call of a broken reply",
+    "result of a call of a broken reply",
+    "traceback of a call of a broken reply",
     "unknown block",
     "streamed text",
     "streamed thinking",
@@ -306,6 +310,15 @@ class _At:
 
     def failure(self) -> Failure:
         call = {"type": "tool_use", "name": "look"}
+        ran = ToolCall(
+            id="early",
+            name=self("name of a call of a broken reply"),
+            input={"a": self("input of a call of a broken reply")},
+            executed_input={"a": 1},
+            status="error",
+            result=self("result of a call of a broken reply"),
+            traceback=self("traceback of a call of a broken reply"),
+        )
         return Failure(
             kind="stream",
             message=self("failure"),
@@ -313,7 +326,9 @@ class _At:
             partial=(
                 self.said("partial reply"),
                 {**call, "partial_json": self("partial call")},
+                {**call, "id": "early"},
             ),
+            calls=(ran,),
         )
 
     def broken(self) -> Iteration:

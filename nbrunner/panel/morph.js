@@ -22,10 +22,12 @@ function morph(old, next) {
   } else if (kind(old) !== kind(next)) {
     old.replaceWith(next);
   } else if (!("own" in old.dataset)) {
+    const { value } = old;
     const follows = isAsGiven(old);
     morphAttributes(old, next);
     morphChildren(old, next);
     if (follows) setAsGiven(old);
+    else if (old.nodeName === "SELECT") keepChosen(old, value);
   }
 }
 
@@ -46,6 +48,13 @@ function setAsGiven(box) {
   }
   const { nodeName, value, defaultValue } = box;
   if (nodeName === "TEXTAREA" && value !== defaultValue) box.value = defaultValue;
+}
+
+/** An option that the page begins to give takes the choice from the one chosen. */
+function keepChosen(select, value) {
+  const chosen = [...select.options].find((option) => option.value === value);
+  if (chosen) chosen.selected = true;
+  else setAsGiven(select);
 }
 
 /** Change only what differs: a selection in the rest of a text stays. */

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbrunner.core import edits
 from nbrunner.core.redact import redact_json
 from nbrunner.views import words
+from nbrunner.views.fields import text_at
 from nbrunner.views.html import Html, h, spaced
 from nbrunner.views.iteration import note_fragment
 
@@ -87,7 +88,7 @@ def _value(name: str, value: Any) -> str:
 
 
 def _names(tools: tuple[Any, ...]) -> str:
-    return ", ".join(str(tool.get("name") or tool.get("type")) for tool in tools)
+    return ", ".join(text_at(tool, "name") or text_at(tool, "type") for tool in tools)
 
 
 def _withdraw(submit: Submit, said: str, look: Look) -> Html:

@@ -186,10 +186,19 @@ def test_a_box_that_was_used_once_does_not_undo_a_later_change_from_python(
         effort.select_option("low")
         effort.press("Control+Enter")
         effort.locator("option[value=low][selected]").wait_for(state="attached")
-        line = "weather.submit(SetParams(output_config={'effort': 'max'}))"
-        notebook.evaluate(line)
-        effort.locator("option[value=max][selected]").wait_for(state="attached")
-        assert effort.input_value() == "max"
+        for by_python, pending, shown in (
+            ("max", None, "max"),
+            ("low", None, "low"),
+            ("high", "xhigh", "xhigh"),
+        ):
+            if pending:
+                effort.select_option(pending)
+            given = {"effort": by_python}
+            notebook.evaluate(f"weather.submit(SetParams(output_config={given}))")
+            option = effort.locator(f"option[value={by_python}][selected]")
+            option.wait_for(state="attached")
+            assert effort.input_value() == shown
+        effort.select_option("high")
         most.fill("99")
         most.press("Control+Enter")
         panel.press("Go on")

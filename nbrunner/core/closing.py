@@ -90,7 +90,8 @@ def again_advice(how: str, iteration: Iteration) -> str:
     ran = ", ".join(dict.fromkeys(call.name for call in calls_that_ran(iteration)))
     if not ran:
         return f"{how} sends the same request again; no tool runs twice."
-    return f"{how} sends the same request again. What ran already ({ran}) may run anew."
+    again = f"What ran already ({ran}) may run a second time."
+    return f"{how} sends the same request again. {again}"
 
 
 def calls_that_ran(iteration: Iteration) -> tuple[ToolCall, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from nbrunner.core import events
 from nbrunner.panel.steered import IntentRefused, Steered
-from nbrunner.views.branches import PARENT
+from nbrunner.views.relatives import PARENT, SIBLING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,9 +65,14 @@ def beside(run: Branching, key: str) -> Branching:
     Raises:
         IntentRefused: There is none.
     """
-    branches = dict(enumerate(run.branches))
-    found = run.parent if key == PARENT else branches.get(int(key))
-    if found is None:
+    parent = run.parent
+    if key.startswith(SIBLING):
+        branches = parent.branches if parent else ()
+    else:
+        branches = run.branches
+    places = dict(enumerate(branches))
+    found = parent if key == PARENT else places.get(int(key.removeprefix(SIBLING)))
+    if found is None or found is run:
         raise IntentRefused(f"{run.name} has no such branch.")
     return found
 
@@ -135,7 +140,8 @@ class Following:
     def _follow_beside(self) -> None:
         known = {id(run) for run, _ in self._followed}
         parent = self.run.parent
-        for run in [*self.run.branches, *([parent] if parent else [])]:
+        around = [parent, *parent.branches] if parent else []
+        for run in [*self.run.branches, *around]:
             if id(run) not in known:
                 self._follow(run, self._hear_beside)
 

@@ -23,7 +23,6 @@ from nbrunner.views.branches import (
     ORIGIN_KEY,
     branches_fragment,
     origin_fragment,
-    relatives_of,
 )
 from nbrunner.views.call import call_fragment, call_key
 from nbrunner.views.iteration import (
@@ -41,6 +40,7 @@ from nbrunner.views.page import (
     waiting_fragment,
 )
 from nbrunner.views.printable import printable
+from nbrunner.views.relatives import relatives_of
 from nbrunner.views.reply import stream_key, streamed_text
 from nbrunner.views.waiting import EDITS_KEY, edits_fragment
 from nbrunner.views.words import cut
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nbrunner.core.transcript import Transcript
-    from nbrunner.views.branches import Related, Relatives
+    from nbrunner.views.relatives import Related, Relatives
 
 Send: TypeAlias = Callable[[dict[str, Any]], None]
 Change: TypeAlias = dict[str, str]

@@ -101,7 +101,7 @@ class SeeBranch(Value):
     """A run beside the shown one that is to be shown, or compared with it."""
 
     intent: Literal["open", "compare"]
-    branch: str = Field(pattern=r"^(parent|\d{1,6})$")
+    branch: str = Field(pattern=r"^(parent|(sibling\.)?\d{1,6})$")
 
 
 class ShowAll(Value):

@@ -28,8 +28,8 @@ from nbrunner.panel.intents import (
 from nbrunner.panel.pages import Greeting, Pages, read_greeting
 from nbrunner.panel.refresh import Refresher
 from nbrunner.panel.steered import IntentRefused
-from nbrunner.views.branches import relatives_of
 from nbrunner.views.page import stylesheet
+from nbrunner.views.relatives import relatives_of
 from nbrunner.views.text import as_text
 
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ class Run(Debugging):
         run_tools_eagerly: Run each call of a streamed reply once the model has moved on
             from it, before the reply is whole, as the SDK does when told so. A call
             that a person is asked about waits for the whole reply. Where the stream
-            breaks, the calls that ran are shown, and a retry may run them anew.
+            breaks, the calls that ran are shown, and a retry may run them twice.
         main_thread: The names of tools that run on the main thread, because they hold
             something of it: an open sqlite3 connection, a window. It makes their
             calls while a cell awaits the run or waits for it, and between cells.

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from nbrunner.errors import UsageError
 from nbrunner.run.branch import Branch
-from nbrunner.views.branches import relatives_of
 from nbrunner.views.code import as_code
 from nbrunner.views.inspected import Inspected
 from nbrunner.views.page import static_page
+from nbrunner.views.relatives import relatives_of
 from nbrunner.views.text import as_text
 from nbrunner.views.words import count as counted
 

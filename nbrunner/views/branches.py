@@ -1,122 +1,27 @@
-"""The runs beside a run on its page: what it was forked from, and into what.
-
-A run's own transcript knows its branches by name only; where they stand, and what
-differs, is looked up in the runs themselves.
-"""
+"""The runs beside a run on its page: where they stand, and what differs in them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from nbrunner.core.comparison import compare
 from nbrunner.views import words
 from nbrunner.views.html import Html, h, spaced
-from nbrunner.views.look import chip, state_tone
+from nbrunner.views.look import chip, label_line, state_tone
 from nbrunner.views.parting import parting_fragment, parting_lines
+from nbrunner.views.relatives import PARENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from nbrunner.core.transcript import Iteration, Transcript
     from nbrunner.views.look import Look
+    from nbrunner.views.relatives import Relative, Relatives
 
 ORIGIN_KEY, BRANCHES_KEY = "origin", "branches"
 
-PARENT = "parent"
-"""What a click calls the run that the shown one was forked from."""
-
 _MOST_COMPARED = 10
 """How many of the newest branches a page compares that nobody can ask."""
-
-
-class Related(Protocol):
-    """A run, as far as the runs beside it are told: `nbrunner.Run`."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def transcript(self) -> Transcript: ...  # noqa: D102
-    @property
-    def parent(self) -> Related | None: ...  # noqa: D102
-    @property
-    def branches(self) -> Sequence[Related]: ...  # noqa: D102
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Relative:
-    """A run beside the one that is shown.
-
-    Attributes:
-        name: What it is called.
-        transcript: What happened in it.
-        key: What a click calls it: its place among the branches, or `PARENT`.
-        line: How Python reaches it.
-        diff: The line of Python that compares it with the one shown.
-    """
-
-    name: str
-    transcript: Transcript
-    key: str
-    line: str
-    diff: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relatives:
-    """The runs beside the one that is shown.
-
-    Attributes:
-        parent: What it was forked from.
-        branches: What was forked from it, oldest first.
-        compared: The keys of those that a person asked to see compared.
-    """
-
-    parent: Relative | None = None
-    branches: tuple[Relative, ...] = ()
-    compared: frozenset[str] = frozenset()
-
-
-ALONE = Relatives()
-
-
-def relatives_of(run: Related, compared: frozenset[str] = frozenset()) -> Relatives:
-    """The runs beside a run, as they stand now.
-
-    Args:
-        run: The run that is shown.
-        compared: The keys of those to compare it with, in a live view.
-    """
-    name = run.name
-    branches = [
-        Relative(
-            name=branch.name,
-            transcript=branch.transcript,
-            key=str(place),
-            line=f"{name}.branches[{place}]",
-            diff=f"{name}.diff({name}.branches[{place}])",
-        )
-        for place, branch in enumerate(run.branches)
-    ]
-    return Relatives(
-        parent=_parent_of(run), branches=tuple(branches), compared=compared
-    )
-
-
-def _parent_of(run: Related) -> Relative | None:
-    parent = run.parent
-    if parent is None:
-        return None
-    # By identity: a run in the making is not among them yet.
-    place = next((n for n, it in enumerate(parent.branches) if it is run), None)
-    own = run.name if place is None else f"{parent.name}.branches[{place}]"
-    return Relative(
-        name=parent.name,
-        transcript=parent.transcript,
-        key=PARENT,
-        line=parent.name,
-        diff=f"{parent.name}.diff({own})",
-    )
 
 
 def origin_words(transcript: Transcript) -> str | None:
@@ -130,7 +35,7 @@ def origin_words(transcript: Transcript) -> str | None:
 def origin_fragment(
     transcript: Transcript, relatives: Relatives, look: Look
 ) -> Html | None:
-    """Where a branch comes from, with the way back and what differs."""
+    """Where a branch comes from, with the way back, and what else comes from there."""
     said, parent = origin_words(transcript), relatives.parent
     if said is None and not look.live:
         return None
@@ -142,15 +47,29 @@ def origin_fragment(
         "div",
         row,
         _parting(transcript, parent, relatives, look) if parent else None,
+        _siblings(transcript, relatives, look),
         class_="nbr-origin" if row else None,
         data_key=ORIGIN_KEY if look.live else None,
     )
 
 
+def _siblings(
+    transcript: Transcript, relatives: Relatives, look: Look
+) -> list[Html | None]:
+    """What else was forked from the parent, to be opened and compared with."""
+    parent, siblings = relatives.parent, relatives.siblings
+    if not (look.live and parent and siblings):
+        return []
+    return [
+        label_line(f"other branches of {parent.name}"),
+        *(_branch(transcript, other, relatives, look) for other in siblings),
+    ]
+
+
 def branches_fragment(
     transcript: Transcript, relatives: Relatives, look: Look
 ) -> Html | None:
-    """What was forked from the run: where each stands, and what differs in it."""
+    """What was forked from the run: where each stands, and what differs."""
     branches = relatives.branches
     if not branches and not look.live:
         return None

@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING
 from nbrunner.core.commands import Decision
 from nbrunner.core.edits import ToggleCache
 from nbrunner.views import words
-from nbrunner.views.branches import (
-    ALONE,
-    Relatives,
-    branches_fragment,
-    origin_fragment,
-)
+from nbrunner.views.branches import branches_fragment, origin_fragment
 from nbrunner.views.context import scale_of
 from nbrunner.views.html import Child, Html, h, join, spaced
 from nbrunner.views.iteration import (
@@ -31,6 +26,7 @@ from nbrunner.views.look import Look, chip, state_tone
 from nbrunner.views.marks import says_itself
 from nbrunner.views.next_request import next_fragment
 from nbrunner.views.notices import notices_fragment
+from nbrunner.views.relatives import ALONE, Relatives
 from nbrunner.views.verdict import ungated_words
 from nbrunner.views.waiting import edits_fragment, waiting_edits
 

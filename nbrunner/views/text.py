@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 from nbrunner.core.blocks import Block, content_of
 from nbrunner.views import words
 from nbrunner.views.again import dropped_lines
-from nbrunner.views.branches import (
-    ALONE,
-    Relatives,
-    branch_lines,
-    origin_lines,
-    origin_words,
-)
+from nbrunner.views.branches import branch_lines, origin_lines, origin_words
 from nbrunner.views.citations import cited_words
 from nbrunner.views.context import applied_edit_words
 from nbrunner.views.displays import display_words
@@ -22,6 +16,7 @@ from nbrunner.views.fields import text_at
 from nbrunner.views.inspector import cache_line
 from nbrunner.views.printable import printable
 from nbrunner.views.refusal import refusal_words
+from nbrunner.views.relatives import ALONE, Relatives
 from nbrunner.views.server_calls import (
     answers_one_of,
     is_server_call,

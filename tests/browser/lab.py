@@ -118,10 +118,11 @@ class Lab:
 
     def shut_down(self, name: str) -> None:
         """Shut a notebook's kernel down over HTTP: its page may be too busy to."""
-        api = f"{self._url}/api/sessions"
+        api = f"{self._url}api/sessions"
         for session in self._context.request.get(api).json():
             if session["path"] == name:
-                self._context.request.delete(f"{api}/{session['id']}")
+                answer = self._context.request.delete(f"{api}/{session['id']}")
+                assert answer.ok, answer.text()
 
     def _setting(self, name: str) -> Path:
         return self._folder / f"settings/@jupyterlab/{name}.jupyterlab-settings"

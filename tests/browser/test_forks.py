@@ -73,6 +73,14 @@ def test_a_fork_by_click_asks_anew_and_is_compared_with_the_branch_that_stays(
         assert sent[-1]["content"][:-1] == said[-1]["content"]
         assert sent[-1]["content"][-1]["text"] == "In Fahrenheit, please."
         assert notebook.evaluate("print(ran)") == "['Paris']\n"
+        notebook.evaluate("_ = weather.fork(1, name='coat').wait()")
+        panel.wait_text("coat from iteration 2 on")
+        panel.press("Compare coat")
+        panel.wait_text("- It is 68 °F in Paris.")
+        panel.wait_text("+ Bring a coat.")
+        notebook.screenshot(f"{app}-siblings")
+        panel.press("Open coat")
+        panel.wait_text(f"{BRANCH} from iteration 2 on")
         notebook.run_cell(3)
         notebook.wait_idle()
         notebook.screenshot(f"{app}-branches-static")

@@ -178,7 +178,8 @@ def test_calls_that_ran_before_the_stream_broke_are_kept_and_told() -> None:
     failure = iteration.failures[0]
     assert [(call.name, call.result) for call in failure.calls] == [("add", "3")]
     assert failure.advice == (
-        "Retry sends the same request again. What ran already (add) may run anew."
+        "Retry sends the same request again. "
+        "What ran already (add) may run a second time."
     )
     assert (iteration.tool_calls, iteration.blocks) == ((), ())
     assert [block["type"] for block in failure.partial] == ["tool_use", "tool_use"]
@@ -254,7 +255,7 @@ def test_stop_breaks_the_reply_off_and_says_what_ran() -> None:
     assert order_of(followed, CallFinished) == ["call_finished"]
     (failure,) = run.transcript.iterations[0].failures
     assert failure.kind == "stopped"
-    assert failure.advice.endswith("What ran already (add) may run anew.")
+    assert failure.advice.endswith("What ran already (add) may run a second time.")
     run.start().wait(PATIENCE_S)
     assert (run.text, calls) == ("7.", [("add", 1, 2), ("add", 3, 4)])
     assert_the_api_takes_all(wire)

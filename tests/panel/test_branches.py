@@ -116,7 +116,7 @@ def test_the_way_leads_back_and_to_the_branch_again(shown: Show) -> None:
 
 
 @pytest.mark.parametrize("intent", ["open", "compare"])
-@pytest.mark.parametrize("branch", ["parent", "0"])
+@pytest.mark.parametrize("branch", ["parent", "0", "sibling.0"])
 def test_a_branch_that_is_not_there_is_refused(
     shown: Show, intent: str, branch: str
 ) -> None:
@@ -127,6 +127,31 @@ def test_a_branch_that_is_not_there_is_refused(
         "reason": "run has no such branch.",
         "seq": panel.comm.sent[-1]["seq"],
     }
+
+
+@pytest.mark.parametrize("branch", ["sibling.0", "sibling.2"])
+def test_a_branch_is_no_sibling_of_its_own(shown: Show, branch: str) -> None:
+    run = finished(*REPLIES)
+    fork, _ = run.fork(1), run.fork(1)
+    panel = shown(fork)
+    panel.comm.hear({"intent": "compare", "branch": branch})
+    assert panel.comm.sent[-1]["reason"] == "run.branches[0] has no such branch."
+
+
+def test_what_else_was_forked_is_watched_compared_and_opened(shown: Show) -> None:
+    run = finished(*REPLIES)
+    run.fork(1).wait(PATIENCE_S)
+    panel = shown(run.branches[0])
+    other = run.fork(1)
+    assert panel.comm.shows("run.branches[1] from iteration 2 on not started")
+    other.wait(PATIENCE_S)
+    assert panel.comm.shows("run.branches[1] from iteration 2 on done")
+    panel.comm.hear({"intent": "compare", "branch": "sibling.1"})
+    assert panel.comm.shows("+ Bring a coat.")
+    assert panel.comm.view.root == truth(panel)
+    panel.comm.hear({"intent": "open", "branch": "sibling.1"})
+    assert panel.comm.shows("run.branches[0] from iteration 2 on done")
+    assert list(other.panels) == [panel]
 
 
 def test_two_branches_are_compared_as_long_as_someone_wants_it(shown: Show) -> None:

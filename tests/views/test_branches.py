@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbrunner.replay import use
-from nbrunner.views.branches import relatives_of
 from nbrunner.views.page import panel_content
+from nbrunner.views.relatives import relatives_of
 from tests.views.page_parser import Page, parsed
 from tests.views.runs import PARIS, finished, run_of
 
@@ -100,6 +100,32 @@ def test_a_live_view_compares_what_someone_asked_to_see_compared() -> None:
         assert all((words in page.text) is parted for words in PARTED)
         buttons = [g for _, g in page.elements if g.get("data-intent") == "compare"]
         assert [g["aria-pressed"] for g in buttons] == [str(parted).lower()]
+
+
+def test_a_branch_names_what_else_was_forked_and_compares_itself_with_it() -> None:
+    run = finished(CALL, "It is 20.", "It is 68 °F.", "It is cold.")
+    one, two = run.fork(at=1), run.fork(at=1, name="cold")
+    one.wait(20)
+    two.wait(20)
+    page = live(one, "sibling.1")
+    assert "other branches of run" in page.text
+    assert "cold from iteration 2 on done 2 iterations Open Compare" in page.text
+    assert "- It is 68 °F." in page.text
+    assert "+ It is cold." in page.text
+    titles = [
+        given["title"].removeprefix("in Python: ")
+        for _, given in page.elements
+        if given.get("data-branch") == "sibling.1"
+    ]
+    line = "run.branches[0].diff(run.branches[1])"
+    assert titles == ["run.branches[1].show()", line]
+    assert "+ It is 68 °F." in live(two, "sibling.0").text
+
+
+def test_a_page_that_cannot_be_asked_leaves_the_other_forks_to_their_parent() -> None:
+    run = forked(count=2)
+    page = parsed(run.branches[0].to_html())
+    assert "run.branches[1]" not in page.text
 
 
 def test_a_name_with_markup_in_it_stays_text() -> None:

@@ -65,12 +65,12 @@ def test_a_call_that_is_whole_says_that_it_waits(story: tuple[Ran, Followed]) ->
 def test_what_ran_in_a_broken_reply_is_told_with_its_result(broken: Ran) -> None:
     static = parsed(str(static_page(broken.run.transcript, name="sums")))
     for page in (page_of(broken.run.transcript), static):
-        assert "What ran already (add) may run anew." in page.text
+        assert "What ran already (add) may run a second time." in page.text
         assert "what had come of the reply (not kept); its calls ran" in page.text
         assert "ok add(a=1, b=2)" in page.text
     text = as_text(broken.run.transcript, name="sums")
     assert "-> add(a=1, b=2)" in text
-    assert "What ran already (add) may run anew." in text
+    assert "What ran already (add) may run a second time." in text
 
 
 def test_there_is_nothing_to_click_at_a_call_of_a_broken_reply(broken: Ran) -> None:

@@ -40,6 +40,12 @@ def with_tool_changes(
     return (*messages, {"role": "system", "content": list(changes)})
 
 
+def tells_of_tools(message: Message) -> bool:
+    """Whether a message does nothing but tell of tools added and removed."""
+    blocks = content_of(message) if message["role"] == "system" else []
+    return bool(blocks) and all(block.get("type") in _CHANGES for block in blocks)
+
+
 def offered(
     tools: Iterable[Block], known: Iterable[Facts], pending: Iterable[Block] = ()
 ) -> list[Block]:

@@ -8,6 +8,7 @@ from nbrunner.core.commands import Submit
 from nbrunner.core.edits import ChangeTools
 from nbrunner.core.tool_changes import NEEDED_BETA, removal_of
 from nbrunner.views.page import panel_content, static_page
+from nbrunner.views.text import as_text
 from tests.views.page_parser import Page, parsed
 from tests.views.runs import run_of
 
@@ -65,6 +66,21 @@ def test_a_run_without_tools_and_a_static_page_have_no_list() -> None:
     settings = RUN.settings.model_copy(update={"tools": ()})
     assert "Choose the tools" not in live(settings=settings).text
     assert "Choose the tools" not in static_page(RUN, name="weather")
+
+
+def test_what_a_run_began_with_is_shown_without_what_claude_is_told_of_tools() -> None:
+    run = run_of("Hi.")
+    run.remove_tools("look")
+    run.inject("Be brief.")
+    run.wait()
+    text = as_text(run.transcript, name="run")
+    assert "user: How warm is Paris?" in text
+    assert "tool_removal" not in text
+    page = parsed(static_page(run.transcript, name="run"))
+    before, _, after = page.text.partition("request 1")
+    assert "tool_removal" not in before
+    assert "How warm is Paris?" in before
+    assert "tool_removal" in after
 
 
 def test_a_hostile_name_is_a_text_and_nothing_else() -> None:

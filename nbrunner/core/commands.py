@@ -32,10 +32,22 @@ class Withdraw(Value):
 
 
 class Submit(Value):
-    """Make an edit to the next request."""
+    """Make an edit to the next request.
+
+    Attributes:
+        edit_id: By which it is taken back while it waits.
+    """
 
     kind: Literal["submit"] = "submit"
     edit: Edit
+    edit_id: str = ""
+
+
+class WithdrawEdit(Value):
+    """Take back an edit that has not been made yet."""
+
+    kind: Literal["withdraw_edit"] = "withdraw_edit"
+    edit_id: str
 
 
 class Pause(Value):
@@ -121,6 +133,7 @@ Command: TypeAlias = Annotated[
     Inject
     | Withdraw
     | Submit
+    | WithdrawEdit
     | Pause
     | Resume
     | Step

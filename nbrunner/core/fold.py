@@ -62,6 +62,13 @@ def _(event: events.Asked, transcript: Transcript) -> Transcript:
     if isinstance(command, commands.Withdraw):
         waiting = tuple(n for n in transcript.waiting if n.id != command.note_id)
         return _with(transcript, waiting=waiting, refused=None)
+    if isinstance(command, commands.WithdrawEdit):
+        left = tuple(
+            c
+            for c in transcript.asked
+            if not (isinstance(c, commands.Submit) and c.edit_id == command.edit_id)
+        )
+        return _with(transcript, asked=left, refused=None)
     return _with(transcript, asked=_with_asked(transcript, command), refused=None)
 
 
@@ -364,8 +371,9 @@ def _(event: events.Forked, transcript: Transcript) -> Transcript:
 @_fold.register
 def _(event: events.RunFinished, transcript: Transcript) -> Transcript:
     reason = event.stopped_by
+    asked = _still_asked(transcript)  # where the user's own loop is left for now
     return _with(
-        transcript, status="finished", stopped_by=reason, asked=(), paused_for=None
+        transcript, status="finished", stopped_by=reason, asked=asked, paused_for=None
     )
 
 
@@ -475,7 +483,11 @@ def _still_asked(transcript: Transcript) -> tuple[commands.Command, ...]:
 
 
 def _without_edit(transcript: Transcript, edit: Edit) -> tuple[commands.Command, ...]:
-    return _removed_once(transcript.asked, commands.Submit(edit=edit))
+    made = (
+        c for c in transcript.asked if isinstance(c, commands.Submit) and c.edit == edit
+    )
+    # Of two that are equal the older one is made first.
+    return _removed_once(transcript.asked, next(made, commands.Submit(edit=edit)))
 
 
 def _removed_once(

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from nbrunner.core.history import Facts
 
+NEEDED_BETA = "inline-tools-2026-09-15"
+"""Without it the API takes no such message; the SDK does not add it by itself."""
+
 
 def addition_of(definition: Block) -> Block:
     """The block that adds a tool."""
@@ -37,6 +40,12 @@ def with_tool_changes(
     return (*messages, {"role": "system", "content": list(changes)})
 
 
+def tells_of_tools(message: Message) -> bool:
+    """Whether a message does nothing but tell of tools added and removed."""
+    blocks = content_of(message) if message["role"] == "system" else []
+    return bool(blocks) and all(block.get("type") in _CHANGES for block in blocks)
+
+
 def offered(
     tools: Iterable[Block], known: Iterable[Facts], pending: Iterable[Block] = ()
 ) -> list[Block]:
@@ -48,16 +57,40 @@ def offered(
         pending: Changes that go out with the next request.
     """
     at_hand = list(tools)
-    declared = {tool.get("name"): tool for tool in at_hand}
+    known_by_name = {tool.get("name"): tool for tool in at_hand}
     for change in (*_told(known), *pending):
         tool = change.get("tool") or {}
-        definition = tool.get("definition") or declared.get(tool.get("name"))
+        definition = tool.get("definition") or known_by_name.get(tool.get("name"))
         name = (definition or tool).get("name")
         at_hand = [t for t in at_hand if name is None or t.get("name") != name]
         if change.get("type") == "tool_addition" and definition is not None:
             at_hand.append(definition)
-            declared[name] = definition
+            known_by_name[name] = definition
     return at_hand
+
+
+def declared(
+    tools: Iterable[Block], known: Iterable[Facts], pending: Iterable[Block] = ()
+) -> list[Block]:
+    """The definitions of the tools that were ever offered there, newest of a name.
+
+    Args:
+        tools: The `tools` of the request.
+        known: The facts of its messages.
+        pending: Changes that go out with the next request.
+    """
+    added = [(c.get("tool") or {}).get("definition") for c in (*_told(known), *pending)]
+    all_given = [*tools, *(definition for definition in added if definition)]
+    # A toolset has no name, and is none but itself.
+    numbered = {tool.get("name", n): tool for n, tool in enumerate(all_given)}
+    return list(numbered.values())
+
+
+def name_in(change: Block) -> str | None:
+    """Which tool a change is of, by its name."""
+    tool = change.get("tool") or {}
+    name: str | None = (tool.get("definition") or tool).get("name")
+    return name
 
 
 def _told(known: Iterable[Facts]) -> Iterator[Block]:

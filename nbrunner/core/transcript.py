@@ -292,9 +292,14 @@ class Transcript(Value):
         return self.iterations[self.parent.at if self.parent else 0 :]
 
     @property
+    def submitted(self) -> tuple[Submit, ...]:
+        """The edits that wait for a safe point, each with its id, oldest first."""
+        return tuple(c for c in self.asked if isinstance(c, Submit))
+
+    @property
     def asked_edits(self) -> tuple[Edit, ...]:
         """The edits that wait for a safe point, oldest first."""
-        return tuple(c.edit for c in self.asked if isinstance(c, Submit))
+        return tuple(submit.edit for submit in self.submitted)
 
     def mark_at(self, place: str) -> Mark | None:
         """The cache mark that was asked for at a place."""

@@ -174,6 +174,8 @@ class Controls:
             elif isinstance(command, Answer):
                 self.decisions.obey(command, by)
         for command, _ in self._early:
+            if command not in self._pen.transcript.asked:
+                continue
             self._pen.write(EditRefused(edit=command.edit, reason=NO_RESULT_YET))
 
     def wake(self) -> None:
@@ -216,6 +218,8 @@ class Controls:
             self._edit(command, by)
 
     def _edit(self, command: Submit, by: By) -> None:
+        if command not in self._pen.transcript.asked:
+            return  # it was taken back
         if self._is_early(command):
             self._early.append((command, by))
             return

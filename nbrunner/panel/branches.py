@@ -10,7 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nbrunner.core import events
-from nbrunner.panel.intents import IntentRefused, Steered
+from nbrunner.panel.steered import IntentRefused, Steered
 from nbrunner.views.relatives import PARENT, SIBLING
 
 if TYPE_CHECKING:

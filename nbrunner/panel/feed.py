@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbrunner.core import events
-from nbrunner.panel.intents import IntentRefused
 from nbrunner.panel.parts import holder_of
+from nbrunner.panel.steered import IntentRefused
 from nbrunner.panel.touched import Standing, Touched, touched_by
 from nbrunner.views.branches import (
     BRANCHES_KEY,
@@ -42,6 +42,7 @@ from nbrunner.views.page import (
 from nbrunner.views.printable import printable
 from nbrunner.views.relatives import relatives_of
 from nbrunner.views.reply import stream_key, streamed_text
+from nbrunner.views.waiting import EDITS_KEY, edits_fragment
 from nbrunner.views.words import cut
 
 if TYPE_CHECKING:
@@ -186,6 +187,7 @@ class Feed:
         look, relatives = self._look, self._relatives()
         return {
             "bar": str(bar_fragment(transcript, look)),
+            EDITS_KEY: str(edits_fragment(transcript, look)),
             "waiting": str(waiting_fragment(transcript, look)),
             "send": str(send_fragment(transcript, look)),
             NEXT_KEY: str(next_fragment(transcript, look)),

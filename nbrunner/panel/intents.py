@@ -7,35 +7,35 @@ is refused in place with a sentence.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from nbrunner.core.apply import try_on
 from nbrunner.core.blocks import Value
 from nbrunner.core.caching import Ttl, block_address
 from nbrunner.core.commands import Approve
-from nbrunner.core.edits import Edit, EditResult, ToggleCache
+from nbrunner.core.edits import EditResult, ToggleCache
 from nbrunner.core.schema import schema_of
-from nbrunner.errors import NbrunnerError
 from nbrunner.loop.decisions import why_not
+from nbrunner.panel.limits import (
+    LONGEST_KEY,
+    LONGEST_MESSAGE,
+    FieldName,
+    FieldText,
+)
+from nbrunner.panel.next_request import (
+    ChangeRequest,
+    ChangeTool,
+    WithdrawAsked,
+    change_next,
+)
+from nbrunner.panel.steered import IntentRefused
 from nbrunner.views.form import NotAnInput, read_form
-from nbrunner.views.request_form import read_request
 from nbrunner.views.result_form import read_result, why_not_edited
 
 if TYPE_CHECKING:
-    from nbrunner.core.commands import By
     from nbrunner.core.transcript import Transcript
-
-LONGEST_MESSAGE = 200_000
-"""Characters of one message from the box; the API's own limit is far above it."""
-
-LONGEST_KEY = 500
-"""Characters of the key of a part; a call's id is most of it."""
-
-
-FieldName: TypeAlias = Annotated[str, Field(max_length=40)]
-FieldText: TypeAlias = Annotated[str, Field(max_length=LONGEST_MESSAGE)]
+    from nbrunner.panel.steered import Steered
 
 
 class Control(Value):
@@ -90,13 +90,6 @@ class ChangeResult(Value):
     fields: dict[FieldName, FieldText] = Field(default={}, max_length=50)
 
 
-class ChangeRequest(Value):
-    """Other settings of the next request."""
-
-    intent: Literal["change_request"]
-    fields: dict[FieldName, FieldText] = Field(max_length=10)
-
-
 class ForkHere(Value):
     """Another branch, from an iteration on: a run of its own, asked of the panel."""
 
@@ -127,6 +120,8 @@ Intent: TypeAlias = Annotated[
     | Decide
     | ChangeResult
     | ChangeRequest
+    | ChangeTool
+    | WithdrawAsked
     | ForkHere
     | SeeBranch
     | ShowAll,
@@ -134,30 +129,6 @@ Intent: TypeAlias = Annotated[
 ]
 
 _adapter: TypeAdapter[Intent] = TypeAdapter(Intent)
-
-
-class Steered(Protocol):
-    """A run, as far as the panel steers it: what `nbrunner.Run` documents."""
-
-    name: str
-
-    @property
-    def transcript(self) -> Transcript: ...  # noqa: D102
-    def inject(self, text: str, *, by: By) -> object: ...  # noqa: D102
-    def withdraw(self, note_id: str, *, by: By) -> bool: ...  # noqa: D102
-    def submit(self, edit: Edit, *, by: By) -> None: ...  # noqa: D102
-    def pause(self, *, by: By) -> None: ...  # noqa: D102
-    def resume(self, *, by: By) -> None: ...  # noqa: D102
-    def step(self, *, by: By) -> None: ...  # noqa: D102
-    def retry(self, *, attempt: str | None = None, by: By) -> None: ...  # noqa: D102
-    def stop(self, *, now: bool = False, by: By) -> None: ...  # noqa: D102
-    def approve(self, call_id: str, **how: Any) -> None: ...  # noqa: D102
-    def reject(self, call_id: str, reason: str, **how: Any) -> None: ...  # noqa: D102
-    def answer(self, call_id: str, result: Any, **how: Any) -> None: ...  # noqa: D102
-
-
-class IntentRefused(Exception):
-    """A front-end message that is not obeyed; its text is shown where it came from."""
 
 
 def read_intent(message: Any) -> Intent:
@@ -184,12 +155,7 @@ def obey(intent: Intent, run: Steered) -> None:
     """
     match intent:
         case Send():
-            if run.transcript.status == "finished":
-                raise IntentRefused(
-                    f"The run has ended. In a cell, {run.name}.inject(...) and then "
-                    f"{run.name}.start() go on with it."
-                )
-            run.inject(intent.text, by="person")
+            _send(intent, run)
         case WithdrawNote():
             if not run.withdraw(intent.note, by="person"):
                 raise IntentRefused("That message has gone out already.")
@@ -197,20 +163,29 @@ def obey(intent: Intent, run: Steered) -> None:
             _toggle(intent, run)
         case AskAgain():
             run.retry(attempt=intent.attempt, by="person")
-        case Decide() | ChangeResult() | ChangeRequest():
+        case Decide() | ChangeResult():
             _fill_in(intent, run)
+        case ChangeRequest() | ChangeTool() | WithdrawAsked():
+            change_next(intent, run)
         case Control():
             _control(intent.intent, run)
 
 
-def _fill_in(form: Decide | ChangeResult | ChangeRequest, run: Steered) -> None:
+def _send(intent: Send, run: Steered) -> None:
+    if run.transcript.status == "finished":
+        raise IntentRefused(
+            f"The run has ended. In a cell, {run.name}.inject(...) and then "
+            f"{run.name}.start() go on with it."
+        )
+    run.inject(intent.text, by="person")
+
+
+def _fill_in(form: Decide | ChangeResult, run: Steered) -> None:
     match form:
         case Decide():
             _decide(form, run)
         case ChangeResult():
             _change_result(form, run)
-        case ChangeRequest():
-            _change_request(form, run)
 
 
 def _toggle(intent: ToggleCacheMark, run: Steered) -> None:
@@ -256,18 +231,6 @@ def _change_result(intent: ChangeResult, run: Steered) -> None:
     if reason is not None:
         raise IntentRefused(reason)
     run.submit(EditResult(intent.call, content), by="person")
-
-
-def _change_request(intent: ChangeRequest, run: Steered) -> None:
-    try:
-        edits = read_request(run.transcript.settings, intent.fields)
-        for edit in edits:
-            try_on(run.transcript, edit, by="person")
-        for edit in edits:
-            run.submit(edit, by="person")
-    except (NotAnInput, NbrunnerError) as error:
-        # Of two edits the parameters come first, and alone can be refused by the run.
-        raise IntentRefused(str(error)) from error
 
 
 def _edited_input(intent: Decide, transcript: Transcript) -> Any:

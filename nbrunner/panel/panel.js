@@ -6,8 +6,7 @@
  *               {op: "patch", seq, changes: [{key, html, into?} | {key, text}]}
  *               {op: "refused", seq, reason}
  * Messages out: {op: "hello", page}, {op: "bye", page}, or an intent: {intent,
- *               at?, attempt?, branch?, call?, digest?, fields?, place?, ttl?, note?,
- *               part?, text?}
+ *               at?, fields?, text?, and what is NAMED}
  *
  * @typedef {{key: string, html?: string, into?: string, text?: string}} Change
  * @typedef {{op: string, seq: number, html?: string, answers?: boolean,
@@ -15,6 +14,8 @@
  */
 
 const FOCUSABLE = "summary, button, textarea, select, a";
+/** What a button's data say besides its intent, and which names they go by. */
+const NAMED = "attempt branch call digest edit note part place tool ttl".split(" ");
 const HELLO_AGAIN_MS = [120, 240, 500, 1000, 2000, 4000, 8000];
 const TICK_MS = 1000;
 const DEAF_AFTER_HELLOS = 5;
@@ -35,79 +36,6 @@ function parse(document, html) {
     focusable.dataset.lmSuppressShortcuts = "true";
   }
   return element;
-}
-
-/** What an element is taken for: its name, its key, the first of its classes. */
-function kind(node) {
-  const { dataset, classList } = node;
-  return `${node.nodeName} ${dataset?.key ?? ""} ${classList?.[0] ?? ""}`;
-}
-
-/**
- * Make `old` look like `next` and keep every node that can stay: with it stay the
- * focus, the caret, the selection, the scroll position, and what a screen reader
- * watches. What the front end fills by itself (`data-own`) is left alone.
- * @param {Node} old @param {Node} next
- */
-function morph(old, next) {
-  if (old.isEqualNode(next)) return;
-  if (old.nodeType === Node.TEXT_NODE) {
-    morphText(old, next.data);
-  } else if (kind(old) !== kind(next)) {
-    old.replaceWith(next);
-  } else if (!("own" in old.dataset)) {
-    // A box in which something was typed once no longer follows its text by itself:
-    // what nobody has changed since would be sent as a change back.
-    const follows = old.nodeName === "TEXTAREA" && old.value === old.defaultValue;
-    morphAttributes(old, next);
-    morphChildren(old, next);
-    if (follows && old.value !== old.defaultValue) old.value = old.defaultValue;
-  }
-}
-
-/** Change only what differs: a selection in the rest of a text stays. */
-function morphText(old, data) {
-  const most = Math.min(old.length, data.length);
-  let start = 0;
-  while (start < most && old.data[start] === data[start]) start += 1;
-  let end = 0;
-  while (end < most - start && old.data.at(-1 - end) === data.at(-1 - end)) end += 1;
-  const middle = data.slice(start, data.length - end);
-  old.replaceData(start, old.length - start - end, middle);
-}
-
-function morphAttributes(old, next) {
-  for (const { name } of [...old.attributes]) {
-    // A style is never ours: it is the size that a person gave the box.
-    if (name !== "style" && !next.hasAttribute(name)) old.removeAttribute(name);
-  }
-  for (const { name, value } of next.attributes) {
-    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
-  }
-}
-
-/** Their order never changes: a child is where it was, new, or gone. */
-function morphChildren(old, next) {
-  let place = old.firstChild;
-  for (const wanted of [...next.childNodes]) {
-    let same = place;
-    while (same && kind(same) !== kind(wanted)) same = same.nextSibling;
-    if (!same) {
-      old.insertBefore(wanted, place);
-      continue;
-    }
-    while (place !== same) place = removed(place);
-    place = same.nextSibling;
-    morph(same, wanted);
-  }
-  while (place) place = removed(place);
-}
-
-/** @param {ChildNode} node @returns {ChildNode | null} what came after it */
-function removed(node) {
-  const after = node.nextSibling;
-  node.remove();
-  return after;
 }
 
 /**
@@ -303,24 +231,18 @@ class View {
 
   /** @param {HTMLElement} button or what asks for what is in it when it is opened */
   act(button) {
-    const { intent, attempt, call, digest, place, note, part, ttl } = button.dataset;
-    const { at, branch } = button.dataset;
+    const { intent, at } = button.dataset;
     /** @type {Record<string, any>} */
     const message = { intent };
     if (at) message.at = Number(at);
-    if (branch) message.branch = branch;
-    if (attempt) message.attempt = attempt;
-    if (call) message.call = call;
-    if (digest) message.digest = digest;
+    for (const name of NAMED) {
+      if (button.dataset[name]) message[name] = button.dataset[name];
+    }
     const fields = button.closest("[data-form]")?.querySelectorAll("[data-field]");
-    if (fields) {
+    if (fields?.length) {
       const filled = [...fields].map((field) => [field.dataset.field, field.value]);
       message.fields = Object.fromEntries(filled);
     }
-    if (place) message.place = place;
-    if (note) message.note = note;
-    if (part) message.part = part;
-    if (ttl) message.ttl = ttl;
     const box = this.box();
     if (intent === "send") {
       if (!box.value.trim()) return;

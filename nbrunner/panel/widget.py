@@ -20,7 +20,6 @@ from nbrunner.panel.feed import Feed
 from nbrunner.panel.intents import (
     ForkHere,
     Intent,
-    IntentRefused,
     SeeBranch,
     ShowAll,
     obey,
@@ -28,6 +27,7 @@ from nbrunner.panel.intents import (
 )
 from nbrunner.panel.pages import Greeting, Pages, read_greeting
 from nbrunner.panel.refresh import Refresher
+from nbrunner.panel.steered import IntentRefused
 from nbrunner.views.page import stylesheet
 from nbrunner.views.relatives import relatives_of
 from nbrunner.views.text import as_text
@@ -52,7 +52,10 @@ class Panel(anywidget.AnyWidget):
         forked: The runs that were forked by clicks in it, oldest first.
     """
 
-    _esm = Path(__file__).with_name("panel.js")
+    _esm = "\n".join(
+        Path(__file__).with_name(name).read_text("utf-8")
+        for name in ("morph.js", "panel.js")
+    )
     _css = stylesheet()
 
     def __init__(

@@ -235,10 +235,12 @@ class AsRunner(Steering):
         """Give Claude more tools, and leave the `tools` parameter and its cache alone.
 
         They run at once, also for a call in hand. A raw definition is for a tool of
-        the server's: nothing runs for it here.
+        the server's: nothing runs for it here. A name gives back a tool of the run
+        that was removed.
 
         Raises:
             NotATool: Something is not a tool.
+            UnknownTool: The run has no tool of a name.
             UsageError: One is a toolset: those of a run are fixed.
         """
         self._edit_now(ChangeTools(added=tools))
@@ -267,7 +269,7 @@ class AsRunner(Steering):
     def _edit_now(self, *edits: Edit) -> None:
         # Checked as a whole before any of it is asked for.
         for edit in [self._checked(edit) for edit in edits]:
-            self._ask(Submit(edit=edit), "code")
+            self._submit(edit, "code")
         if self._own is not None and self._is_iterated:
             self._own.driver.listen()
 

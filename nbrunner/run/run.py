@@ -169,5 +169,6 @@ class Run(Debugging):
 
     def _make(self, edit: Edit) -> None:
         checked = self._checked(edit)
+        self._check_choice(checked)
         try_on(self.transcript, checked, by="code")
         self._ledger.write(EditApplied(edit=checked, by="code"))

@@ -20,21 +20,26 @@ from nbrunner.core.commands import (
     Step,
     Submit,
     Withdraw,
+    WithdrawEdit,
 )
 from nbrunner.core.edits import ChangeTools, Edit, SetParams, SetTools
 from nbrunner.core.events import CommandRefused
+from nbrunner.core.offers import offer_named, offers_of
 from nbrunner.core.redact import redact
 from nbrunner.core.request import NAMED_SETTINGS
-from nbrunner.errors import UnknownParameter, UsageError
+from nbrunner.errors import UnknownParameter, UnknownTool, UsageError
 from nbrunner.loop._sdk import checked_parameters, plain
 from nbrunner.loop.controls import why_not_again
 from nbrunner.loop.results import content_of_error, content_of_return
 from nbrunner.run.asking import ask_about_next
 from nbrunner.run.note import Note
 from nbrunner.run.running import Running
+from nbrunner.run.waiting_edit import WaitingEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from nbrunner.core.blocks import Block
 
 _ids = itertools.count(1)
 _EDITS = get_args(get_args(Edit)[0])
@@ -57,25 +62,36 @@ class Steering(Running):
         """
         if not text.strip():
             raise UsageError("The message is empty: there is nothing to send.")
-        return self._inject(Inject(note_id=_new_id(), text=well_formed(text)), by)
+        return self._inject(Inject(note_id=_new_id("note"), text=well_formed(text)), by)
 
-    def withdraw(self, note_id: str, *, by: By = "code") -> bool:
-        """Take back a message; False if it has gone out already."""
+    def withdraw(self, waiting_id: str, *, by: By = "code") -> bool:
+        """Take back what waits; False if it has gone out or is made already.
+
+        Args:
+            waiting_id: The id of a message or of an edit.
+            by: Who takes it back.
+        """
         with self._ledger.lock:
-            waits = any(note.id == note_id for note in self.transcript.waiting)
-            if waits:
-                self._ask(Withdraw(note_id=note_id), by)
-            return waits
+            if any(note.id == waiting_id for note in self.transcript.waiting):
+                self._ask(Withdraw(note_id=waiting_id), by)
+                return True
+            if any(it.edit_id == waiting_id for it in self.transcript.submitted):
+                self._ask(WithdrawEdit(edit_id=waiting_id), by)
+                return True
+            return False
 
-    def submit(self, edit: Edit, *, by: By = "code") -> None:
+    def submit(self, edit: Edit, *, by: By = "code") -> WaitingEdit:
         """Make an edit to the next request, at the next safe point.
 
         Raises:
             UnknownParameter: A parameter that the SDK does not know.
             NotATool: Something among the tools is not a tool.
+            UnknownTool: A tool is named that the run does not have.
             Ungated: With an approver, a tool would run without asking it.
         """
-        self._ask(Submit(edit=self._checked(edit)), by)
+        checked = self._checked(edit)
+        self._check_choice(checked)
+        return self._submit(checked, by)
 
     def pause(self, *, by: By = "code") -> None:
         """Halt before the next request."""
@@ -177,6 +193,11 @@ class Steering(Running):
     def _ask_person(self) -> bool:
         return ask_about_next(self)
 
+    def _submit(self, checked: Edit, by: By) -> WaitingEdit:
+        submit = Submit(edit=checked, edit_id=_new_id("edit"))
+        self._ask(submit, by)
+        return WaitingEdit(self, submit.edit_id, checked)
+
     def _inject(self, inject: Inject, by: By) -> Note:
         self._ask(inject, by)
         return Note(self, inject.note_id, inject.text)
@@ -184,7 +205,7 @@ class Steering(Running):
     def _inject_message(self, message: Mapping[str, Any], by: By = "code") -> Note:
         text = text_of(content_of(dict(message)))
         return self._inject(
-            Inject(note_id=_new_id(), text=text, message=dict(message)), by
+            Inject(note_id=_new_id("note"), text=text, message=dict(message)), by
         )
 
     def _checked(self, edit: Edit) -> Edit:
@@ -204,12 +225,22 @@ class Steering(Running):
             self._check_gates(settings_after(settings, all_tools))
         return checked
 
+    def _check_choice(self, edit: Edit) -> None:
+        """Refuse a `tool_choice` that names no tool of the next request."""
+        choice = edit.params.get("tool_choice") if isinstance(edit, SetParams) else None
+        offers = offers_of(self.transcript)
+        # Of a toolset the names of its members are not known here.
+        if not isinstance(choice, dict) or any(offer.is_fixed for offer in offers):
+            return
+        names = [offer.name for offer in offers if offer.is_on]
+        if choice.get("type") == "tool" and choice.get("name") not in names:
+            raise UnknownTool("tool_choice", str(choice.get("name")), names)
+
     def _with_known_parts(self, edit: Edit) -> Edit:
         if isinstance(edit, SetTools):
             return SetTools(self._tools.learn(edit.tools))
         if isinstance(edit, ChangeTools):
-            added = self._tools.learn_added(edit.added)
-            return ChangeTools(added=added, removed=edit.removed)
+            return ChangeTools(added=self._added(edit.added), removed=edit.removed)
         if isinstance(edit, SetParams):
             own = {k: v for k, v in edit.params.items() if k in NAMED_SETTINGS}
             others = {k: v for k, v in edit.params.items() if k not in own}
@@ -218,6 +249,24 @@ class Steering(Running):
             return SetParams({**own, **plain(checked_parameters(others))})
         return edit
 
+    def _added(self, given: Iterable[Any]) -> tuple[Block, ...]:
+        """The definitions of tools that are added; a name is one that the run has.
+
+        Raises:
+            UnknownTool: The run has no tool of a name.
+        """
+        named: dict[str, Block] = {}
+        for name in (tool for tool in given if isinstance(tool, str)):
+            if (offer := offer_named(self.transcript, name)) is None:
+                known = [o.name for o in offers_of(self.transcript) if not o.is_fixed]
+                raise UnknownTool("add_tools", name, known)
+            named[name] = offer.definition
+        # What runs for a name stays: only a new tool takes its place.
+        learned = iter(
+            self._tools.learn_added(t for t in given if not isinstance(t, str))
+        )
+        return tuple(named[t] if isinstance(t, str) else next(learned) for t in given)
+
     def _set_going(self, command: Command, by: By) -> None:
         with self._ledger.lock:
             self._ask(command, by)
@@ -225,5 +274,5 @@ class Steering(Running):
                 self.start()
 
 
-def _new_id() -> str:
-    return f"note_{next(_ids)}"
+def _new_id(kind: str) -> str:
+    return f"{kind}_{next(_ids)}"

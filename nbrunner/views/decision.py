@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.schema import schema_of
-from nbrunner.views.boxes import place_of_refusal, text_box
+from nbrunner.views.boxes import choice_box, place_of_refusal, text_box
 from nbrunner.views.form import WHOLE, Field, fields_of, shown_json
 from nbrunner.views.html import Html, h, spaced
 from nbrunner.views.words import ellipsis
@@ -148,21 +148,7 @@ def _choice(number: str, field: Field, label: str) -> Html:
         options = ["", *options]
     if field.shown not in options:
         options = [field.shown, *options]
-    return h(
-        "select",
-        [
-            h(
-                "option",
-                _words(option),
-                value=option,
-                selected=option == field.shown,
-            )
-            for option in options
-        ],
-        class_="nbr-text",
-        data_field=number,
-        aria_label=label,
-    )
+    return choice_box(number, field.shown, [(it, _words(it)) for it in options], label)
 
 
 def _words(option: str) -> str:

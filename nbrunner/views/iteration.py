@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.blocks import content_of
 from nbrunner.core.caching import MAX_MARKS
+from nbrunner.core.offers import offered_in
 from nbrunner.views import words
 from nbrunner.views.again import again_button, dropped_fragments
 from nbrunner.views.branches import fork_button
@@ -19,6 +20,7 @@ from nbrunner.views.inspector import cache_fragments, missed_chip
 from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
 from nbrunner.views.marks import first_new, holds, message_rows
 from nbrunner.views.reply import broken_block, reply_fragments
+from nbrunner.views.request_changes import changes_of
 
 if TYPE_CHECKING:
     from nbrunner.core.events import Failure
@@ -162,8 +164,9 @@ def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
         f"request {iteration.index + 1}",
         words.sends(iteration),
         words.count(request.position, "message"),
-        words.count(len(request.settings.tools), "tool"),
+        words.count(len(offered_in(request)), "tool"),
         f"{marks} of {MAX_MARKS} cache marks" if marks else None,
+        *changes_of(transcript, iteration),
     ]
     start = first_new(iteration)
     settings = request.head()

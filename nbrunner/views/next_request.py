@@ -12,6 +12,7 @@ from nbrunner.views.marks import (
     refusal_at,
     toggles,
 )
+from nbrunner.views.offers import offers_fragment
 from nbrunner.views.request_form import request_form
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def next_fragment(transcript: Transcript, look: Look) -> Html:
             for (place, what, label), why in zip(places, refused, strict=True)
         ],
         _first_messages(transcript, look),
+        offers_fragment(transcript, look),
         request_form(transcript, look),
         class_="nbr-request nbr-next",
         data_key=NEXT_KEY,

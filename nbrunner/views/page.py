@@ -28,6 +28,7 @@ from nbrunner.views.next_request import next_fragment
 from nbrunner.views.notices import notices_fragment
 from nbrunner.views.relatives import ALONE, Relatives
 from nbrunner.views.verdict import ungated_words
+from nbrunner.views.waiting import edits_fragment, waiting_edits
 
 if TYPE_CHECKING:
     from nbrunner.core.note import Note
@@ -89,6 +90,7 @@ def _root(
     transcript: Transcript, look: Look, relatives: Relatives, notices: Child = None
 ) -> Html:
     waiting, send = waiting_fragment(transcript, look), send_fragment(transcript, look)
+    edits = tuple(waiting_edits(transcript))
     return h(
         "section",
         bar_fragment(transcript, look),
@@ -106,6 +108,7 @@ def _root(
         ),
         branches_fragment(transcript, relatives, look),
         next_fragment(transcript, look) if look.live else None,
+        edits_fragment(transcript, look) if look.live or edits else None,
         waiting if look.live or transcript.waiting else None,
         send if look.live else None,
         class_=f"nbr {'nbr-live' if look.live else 'nbr-static'} {NO_FORMULAS}",

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.edits import SetParams, SetSystem
-from nbrunner.views.boxes import place_of_refusal, text_box
+from nbrunner.core.offers import offers_of, settings_to_come
+from nbrunner.views.boxes import choice_box, place_of_refusal, text_box
+from nbrunner.views.choices import (
+    BUDGET,
+    CHOICE,
+    EFFORT,
+    THINKING,
+    budget_of,
+    choices_of,
+    rest_of,
+    with_choices,
+)
 from nbrunner.views.form import (
     LONGEST_SHOWN,
     NotAnInput,
@@ -22,6 +33,7 @@ if TYPE_CHECKING:
 
     from nbrunner.core.request import Settings
     from nbrunner.core.transcript import Transcript
+    from nbrunner.views.choices import Choice
     from nbrunner.views.look import Look
 
 _MONO = "whole"
@@ -31,13 +43,18 @@ _ABOUT = {
     "model": "",
     "max_tokens": "the most tokens of a reply",
     "system": "empty for no system prompt",
-    _MONO: "thinking, output_config, tool_choice and others, as JSON",
+    THINKING: "",
+    BUDGET: "thinking.budget_tokens",
+    EFFORT: "output_config.effort",
+    CHOICE: "",
+    _MONO: "all others, as JSON",
 }
 _NAMES = {_MONO: "parameters"}
 
+_OWN_BOX = ("model", "max_tokens", "system", THINKING, EFFORT, CHOICE)
 _ELSEWHERE = {
-    **dict.fromkeys(("model", "max_tokens", "system"), "it has a box of its own"),
-    "tools": "they are changed in Python, by add_tools(...), remove_tools(...)",
+    **dict.fromkeys(_OWN_BOX, "it has a box of its own"),
+    "tools": "they are chosen above, or in Python by add_tools(...)",
     "messages": "they are changed in Python, by set_messages_params(...)",
 }
 """What is no parameter here: a second place for it would win, or be lost."""
@@ -47,8 +64,8 @@ _MOST_DIGITS = 9
 
 
 def request_form(transcript: Transcript, look: Look) -> Html:
-    """The form: each field as the next request has it."""
-    settings = transcript.settings
+    """The form: each field as the next request has it, waiting edits made."""
+    settings = settings_to_come(transcript)
     line = f"{look.name}.submit(SetParams(max_tokens=...))"
     press = h(
         "button",
@@ -63,7 +80,7 @@ def request_form(transcript: Transcript, look: Look) -> Html:
         h("summary", "Change model, system prompt or parameters"),
         h(
             "div",
-            [_row(field, shown) for field, shown in _shown(settings).items()],
+            _rows(settings, choices_of(settings.params, _names(transcript))),
             h("div", spaced(press, code, place_of_refusal()), class_="nbr-foot"),
             data_form=True,
         ),
@@ -78,7 +95,7 @@ def read_request(
     """The edits that a filled form stands for: of what was changed in it, and no more.
 
     Args:
-        settings: Those of the next request as it stands.
+        settings: Those of the next request, with the edits made that wait.
         filled: The texts of the form's fields.
 
     Raises:
@@ -92,8 +109,10 @@ def read_request(
         params["model"] = _model(model)
     if (most := changed.get("max_tokens")) is not None:
         params["max_tokens"] = _most(most)
+    rest = rest_of(settings.params)
     if (text := changed.get(_MONO)) is not None:
-        params |= _parameters(settings.params, text)
+        rest = _parameters(rest, text)
+    params |= _difference(settings.params, with_choices(settings.params, rest, changed))
     edits: list[SetParams | SetSystem] = [SetParams(params)] if params else []
     if (system := changed.get("system")) is not None:
         check_not_redacted("The system prompt", system, shown["system"])
@@ -111,16 +130,34 @@ def _shown(settings: Settings) -> dict[str, str]:
     # Of a long one not even the redaction: a panel asks many times a second.
     if isinstance(system, str) and len(system) <= LONGEST_SHOWN:
         shown["system"] = printable(system)
-    if (params := shown_json(settings.params)) is not None:
+    for name, choice in choices_of(settings.params, ()).items():
+        shown[name] = choice.shown
+        if name == THINKING:
+            shown[BUDGET] = budget_of(settings.params)
+    if (params := shown_json(rest_of(settings.params))) is not None:
         shown[_MONO] = params
     return {name: text for name, text in shown.items() if len(text) <= LONGEST_SHOWN}
 
 
-def _row(field: str, shown: str) -> Html:
-    name = _NAMES.get(field, field)
-    box = text_box(field, shown, f"{name} of the next request")
-    about = h("span", _ABOUT[field], class_="nbr-num") if _ABOUT[field] else None
-    return h("div", spaced(h("code", name), box, about), class_="nbr-field")
+def _names(transcript: Transcript) -> list[str]:
+    """The names of the tools that the next request offers."""
+    offers = offers_of(transcript)
+    return [offer.name for offer in offers if offer.is_on and not offer.is_fixed]
+
+
+def _rows(settings: Settings, choices: Mapping[str, Choice]) -> list[Html]:
+    rows = []
+    for field, shown in _shown(settings).items():
+        name = _NAMES.get(field, field)
+        label = f"{name} of the next request"
+        if (choice := choices.get(field)) is not None:
+            box = choice_box(field, choice.shown, choice.options, label)
+        else:
+            box = text_box(field, shown, label)
+        about = h("span", _ABOUT[field], class_="nbr-num") if _ABOUT[field] else None
+        row = spaced(h("code", name), box, about)
+        rows.append(h("div", row, class_="nbr-field"))
+    return rows
 
 
 def _model(text: str) -> str:
@@ -143,13 +180,18 @@ def _most(text: str) -> int:
 
 
 def _parameters(have: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """What makes the one set of parameters the other; None takes one off."""
+    """The parameters that the box of the others holds."""
     wanted = read_json(have, text or "{}")
     if not isinstance(wanted, dict):
-        message = '`parameters` are a JSON object, such as {"thinking": {...}}.'
+        message = '`parameters` are a JSON object, such as {"metadata": {...}}.'
         raise NotAnInput(message)
-    for name in wanted.keys() - have.keys() & _ELSEWHERE.keys():
+    for name in (wanted.keys() - have.keys()) & _ELSEWHERE.keys():
         message = f"`{name}` is no parameter here: {_ELSEWHERE[name]}."
         raise NotAnInput(message)
+    return wanted
+
+
+def _difference(have: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes the one set of parameters the other; None takes one off."""
     gone = dict.fromkeys(have.keys() - wanted.keys())
     return gone | {k: v for k, v in wanted.items() if k not in have or have[k] != v}

@@ -24,6 +24,7 @@ from nbrunner.views.server_calls import (
     server_call_words,
 )
 from nbrunner.views.verdict import edited_words, ungated_words, verdict_words
+from nbrunner.views.waiting import waiting_edits, waits_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +56,9 @@ def as_text(transcript: Transcript, *, name: str, relatives: Relatives = ALONE) 
         lines += [f"{message['role']}: {words.cut_inline(text)}"]
     for iteration in transcript.iterations:
         lines += ["", iteration_text(transcript, iteration)]
+    lines += [
+        f"({waits_words(transcript)}) {said}" for _, said in waiting_edits(transcript)
+    ]
     lines += [
         f"(goes out with the next request) you: {words.cut_inline(note.text)}"
         for note in transcript.waiting

@@ -13,6 +13,7 @@ from nbrunner.core.blocks import text_of
 from nbrunner.core.caching import MAX_MARKS
 from nbrunner.core.commands import Pause, Resume, Step, Stop
 from nbrunner.core.redact import redact_item, redact_json
+from nbrunner.core.tool_changes import tells_of_tools
 from nbrunner.views.fields import at, decoded_size, text_at
 from nbrunner.views.printable import printable
 
@@ -291,9 +292,12 @@ def first_messages(transcript: Transcript) -> tuple[Message, ...]:
     if not transcript.iterations:
         return transcript.messages
     first = transcript.iterations[0]
+    messages = first.request.messages
+    if messages and tells_of_tools(messages[-1]):
+        messages = messages[:-1]
     if not first.notes:
-        return first.request.messages
-    *before, last = first.request.messages
+        return messages
+    *before, last = messages
     own = last["content"][: -len(first.notes)]
     return (*before, {**last, "content": own}) if own else tuple(before)
 

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from nbrunner.core import events
 from nbrunner.core.blocks import Value
 from nbrunner.core.closing import INTERRUPTED, NOT_RUN, awaits_results, closing_events
-from nbrunner.core.commands import Inject, Pause, Submit, Withdraw
+from nbrunner.core.commands import Inject, Pause, Submit, Withdraw, WithdrawEdit
 from nbrunner.core.edits import ToggleCache
 from nbrunner.core.events import (
     Asked,
@@ -172,6 +172,7 @@ SAMPLES: list[Event] = [
         remark="r",
     ),
     Asked(command=Withdraw(note_id="n"), by="code"),
+    Asked(command=WithdrawEdit(edit_id="e"), by="person"),
 ]
 
 
@@ -258,7 +259,22 @@ def test_what_is_asked_waits_until_it_is_done_or_refused() -> None:
     assert folded(
         CommandRefused(command=Pause(), reason="no"), start=waiting
     ).asked == (Submit(edit=edit),)
-    assert folded(RunFinished(stopped_by="end_turn"), start=waiting).asked == ()
+    ended = folded(RunFinished(stopped_by="end_turn"), start=waiting)
+    assert ended.asked == (Submit(edit=edit),)
+
+
+def test_of_two_edits_that_are_equal_the_one_that_is_named_is_taken_back() -> None:
+    first, second = (Submit(edit=ToggleCache("a"), edit_id=name) for name in "12")
+    both = folded(*(Asked(command=it, by="code") for it in (first, second)))
+    taken = Asked(command=WithdrawEdit(edit_id="2"), by="person")
+    assert folded(taken, start=both).asked == (first,)
+    made = EditApplied(edit=ToggleCache("a"), by="code")
+    assert folded(made, start=both).asked == (second,)
+    other = Submit(edit=ToggleCache("b"), edit_id="0")
+    mixed = both.model_copy(update={"asked": (other, first)})
+    assert folded(made, start=mixed).asked == (other,)
+    nobodys = Asked(command=WithdrawEdit(edit_id="3"), by="person")
+    assert folded(nobodys, start=both).asked == (first, second)
 
 
 def test_a_refusal_of_what_nobody_asked_changes_nothing_that_waits() -> None:

@@ -15,6 +15,7 @@ edits = st.one_of(
     st.tuples(st.just("result"), st.sampled_from(["edited", ""])),
     st.tuples(st.just("add"), st.sampled_from(["spare", "work"])),
     st.tuples(st.just("remove"), st.sampled_from(["spare", "work", "nobody"])),
+    st.tuples(st.just("tick"), st.sampled_from(["work", "fail"])),
     st.tuples(st.sampled_from(["compact", "do not compact"]), st.none()),
 )
 EDITS = (
@@ -25,13 +26,14 @@ EDITS = (
     "result",
     "add",
     "remove",
+    "tick",
     "compact",
     "do not compact",
 )
 hands = st.one_of(
     edits,
     st.tuples(st.just("inject"), st.sampled_from(["Be brief.", "And 4?"])),
-    st.tuples(st.just("withdraw"), st.none()),
+    st.tuples(st.just("withdraw"), st.booleans()),
     st.tuples(
         st.sampled_from(["pause", "resume", "step", "retry", "stop", "leave", "close"]),
         st.none(),

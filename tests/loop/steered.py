@@ -21,9 +21,11 @@ from nbrunner import (
     ToggleCache,
     ask,
 )
-from nbrunner.core.edits import Compact
+from nbrunner.core.compaction import SUMMARIZE
+from nbrunner.core.edits import ChangeTools, Compact
 from nbrunner.core.events import Event
 from nbrunner.core.fold import fold
+from nbrunner.core.offers import offer_named
 from nbrunner.errors import UsageError
 from tests.loop.api_rules import broken_rule
 from tests.loop.hands import EDITS
@@ -172,8 +174,9 @@ class Steered:
             case "inject":
                 run.inject(value)
             case "withdraw":
-                waiting = run.transcript.waiting
-                run.withdraw(waiting[-1].id if waiting else "note_0")
+                notes = [note.id for note in run.transcript.waiting]
+                edits = [submit.edit_id for submit in run.transcript.submitted]
+                run.withdraw([*(edits if value else notes), "note_0"][0])
             case "retry":
                 run.retry(attempt=value)
             case "leave":
@@ -206,10 +209,14 @@ class Steered:
                 run.add_tools(self.working(value))
             case "remove":
                 run.remove_tools(value)
-            case "compact":
-                run.compact_before_next_turn()
-            case "do not compact":
-                run.submit(Compact(compaction=None))
+            case "tick":
+                offer = offer_named(run.transcript, value)
+                assert offer is not None
+                named = {"removed" if offer.is_on else "added": (value,)}
+                run.submit(ChangeTools(**named))
+            case "compact" | "do not compact":
+                how = SUMMARIZE if kind == "compact" else None
+                run.submit(Compact(compaction=how))
 
     def _decide(self, run: Run, kind: str, call_id: str) -> None:
         match kind:

@@ -22,6 +22,7 @@ from nbrunner import (
     tool_runner,
 )
 from nbrunner.core.edits import ChangeTools, SetMessages
+from nbrunner.panel.intents import obey, read_intent
 from nbrunner.replay import fail, reply, say, use
 from tests.loop.test_oracle import COMPACTED, CONTAINER, FOUND, SEARCH, differences
 from tests.loop.toolkit import counted_tools
@@ -53,6 +54,10 @@ def at(moments: dict[tuple[str, int], Callable[[Run], object]]) -> Any:
 
 def first(action: Callable[[Run], object], iteration: int = 0) -> Any:
     return at({("results_finished", iteration): action})
+
+
+def click_tool(run: Run, verb: str, name: str) -> None:
+    obey(read_intent({"intent": f"{verb}_tool", "tool": name}), run)
 
 
 @beta_tool
@@ -248,6 +253,18 @@ STORIES: dict[str, Story] = {
         ([ADD], [use("double", n=4)], [use("double", n=5)], "8"),
         {},
         first(lambda run: run.submit(ChangeTools(added=(double,), removed=("fail",)))),
+    ),
+    "tools taken and given back by clicks": (
+        CALLS,
+        {},
+        at(
+            {
+                ("reply_finished", 0): lambda run: [
+                    click_tool(run, "remove", name) for name in ("fail", "give")
+                ],
+                ("results_finished", 1): lambda run: click_tool(run, "add", "fail"),
+            }
+        ),
     ),
     "another conversation": (
         CALLS,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from anthropic import beta_tool
 
-from nbrunner import EditResult, Run, ToggleCache
+from nbrunner import EditResult, Run, SetParams, SetSystem, SetTools, ToggleCache
 from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Retry
 from nbrunner.core.events import (
@@ -18,7 +18,7 @@ from nbrunner.core.events import (
     IterationStarted,
     Resumed,
 )
-from nbrunner.errors import UsageError
+from nbrunner.errors import UnknownTool, UsageError
 from nbrunner.replay import fail, reply, say, use
 from tests.loop.api_rules import marks
 from tests.loop.steering import (
@@ -118,6 +118,109 @@ def test_a_message_taken_back_is_not_sent_and_one_that_is_out_stays() -> None:
     assert wire.bodies[1]["messages"][-1]["content"][1:] == [say("two")]
     assert second.withdraw() is False
     assert "two" in repr(second)
+
+
+def test_an_edit_taken_back_while_it_waits_is_not_made_and_one_that_is_made_stays() -> (
+    None
+):
+    door = Door()
+    wire = Wire([use("linger")], "Done.")
+    run = Run(client=wire.client, tools=[doored(door)], messages="?", max_tokens=9)
+    before = run.submit(SetSystem("Be brief."))
+    run.start()
+    door.wait_until_reached()
+    edits = [run.submit(SetParams(max_tokens=n)) for n in (10, 11, 12)]
+    waiting = [submit.edit_id for submit in run.transcript.submitted]
+    assert waiting == [edit.id for edit in edits]
+    assert edits[2].withdraw()
+    assert edits[1].withdraw()
+    assert not edits[1].withdraw()
+    assert not before.withdraw()
+    door.open()
+    run.wait(20)
+    assert [body["max_tokens"] for body in wire.bodies] == [9, 10]
+    assert wire.bodies[1]["system"] == "Be brief."
+    assert not edits[0].withdraw()
+    assert not run.withdraw("edit_0")
+
+
+def test_an_edit_of_a_result_that_waits_for_the_results_is_taken_back_too() -> None:
+    door = Door()
+    wire = Wire([ADD, use("linger")], "Done.")
+    run = Run(
+        client=wire.client, tools=[doored(door), *counted_tools([])], messages="?"
+    )
+    followed = Followed(run)
+    run.start()
+    door.wait_until_reached()
+    kept, other = (run.submit(EditResult("toolu_01", text)) for text in ("4", "5"))
+    run.pause()
+    assert other.withdraw()
+    door.open()
+    followed.wait_for("halted")
+    run.resume()
+    run.wait(20)
+    assert not kept.withdraw()
+    assert wire.bodies[1]["messages"][-1]["content"][0]["content"] == "4"
+
+
+@pytest.mark.parametrize("withdrawn", [False, True])
+def test_at_the_end_an_edit_that_was_taken_back_is_not_refused_either(
+    *, withdrawn: bool
+) -> None:
+    door, edits = Door(), []
+    wire = Wire([ADD, use("linger")], "Done.")
+    run = Run(
+        client=wire.client, tools=[doored(door), *counted_tools([])], messages="?"
+    )
+
+    def ask(event: Any, _: Any) -> None:
+        if event.kind == "reply_finished":
+            edits.append(run.submit(EditResult("toolu_01", "4")))
+
+    run.subscribe(ask)
+    run.start()
+    door.wait_until_reached()
+    assert [edit.withdraw() for edit in edits if withdrawn] == [True] * withdrawn
+    run.stop(now=True)
+    assert (run.transcript.refused is None) is withdrawn
+    assert run.transcript.asked == ()
+    door.open()
+    join(workers())
+
+
+def test_a_choice_of_a_tool_that_claude_does_not_have_is_refused_at_once() -> None:
+    wire = Wire([ADD], "3")
+    run = Run(client=wire.client, tools=counted_tools([]), messages="?")
+    choice = {"type": "tool", "name": "ad"}
+    with pytest.raises(UnknownTool, match=r"tool_choice ad: .* Did you mean add\?"):
+        run.submit(SetParams(tool_choice=choice))
+    with pytest.raises(UnknownTool, match="tool_choice ad"):
+        run.fork(edits=[SetParams(tool_choice=choice)])
+    run.remove_tools("add")
+    with pytest.raises(UnknownTool, match="tool_choice add"):
+        run.submit(SetParams(tool_choice={"type": "tool", "name": "add"}))
+    assert not [s for s in run.transcript.submitted if isinstance(s.edit, SetParams)]
+    run.submit(SetTools([{"name": "ad"}]))
+    run.submit(SetParams(tool_choice=choice))
+    run.wait(20)
+    assert wire.bodies[0]["tool_choice"] == choice
+
+
+def test_a_choice_is_not_refused_where_a_toolset_may_have_the_tool() -> None:
+    wire = Wire("x")
+    browser = {"type": "browser_toolset_20260801"}
+    run = Run(client=wire.client, tools=[browser], messages="?")
+    run.submit(SetParams(tool_choice={"type": "tool", "name": "click"}))
+    run.wait(20)
+    assert wire.bodies[0]["tool_choice"]["name"] == "click"
+
+
+def test_a_waiting_edit_says_what_it_is_without_a_secret() -> None:
+    run = Run(client=Wire("x").client, messages="?")
+    edit = run.submit(SetSystem(f"The key is sk-ant-api03-{'a' * 40}."))
+    assert repr(edit).startswith(f"<WaitingEdit {edit.id}: SetSystem(")
+    assert "aaaa" not in repr(edit)
 
 
 def test_a_message_waits_while_a_reply_is_paused_by_the_api() -> None:

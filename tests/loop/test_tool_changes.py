@@ -9,7 +9,7 @@ from anthropic import beta_tool
 
 from nbrunner import Run, reject_all, tool_runner
 from nbrunner.core.edits import ChangeTools
-from nbrunner.errors import NotATool, Ungated, UsageError
+from nbrunner.errors import NotATool, Ungated, UnknownTool, UsageError
 from nbrunner.replay import reply, say, use
 from tests.loop.iterated import ADD, Ran, both_ways, message_of
 from tests.loop.test_oracle import differences
@@ -185,6 +185,44 @@ def test_a_run_in_a_thread_takes_the_same_change_as_an_edit() -> None:
         "echo",
     ]
     assert question["role"] == "user"
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_tool_that_was_removed_is_given_back_by_its_name_as_by_itself(
+    *, by_name: bool
+) -> None:
+    ran = Ran([ADD], [ADD], "Done.")
+    for number, _ in enumerate(ran.run):
+        if number == 0:
+            ran.run.remove_tools("add")
+            ran.run.add_tools("add" if by_name else counted_tools(ran.calls)[0])
+    assert ran.calls == [("add", 1, 2)] * 2
+    removal, addition = ran.sent()[3]["content"]
+    assert removal["tool"]["name"] == "add"
+    assert addition["tool"]["definition"] == ran.bodies[0]["tools"][0]
+
+
+def test_a_name_that_no_tool_of_the_run_has_adds_nothing_and_near_ones_are_named() -> (
+    None
+):
+    ran = Ran("Done.")
+    with pytest.raises(UnknownTool, match="Did you mean add"):
+        ran.run.add_tools(doubler(ran.calls), "ad")
+    ran.run.until_done()
+    assert len(ran.sent()) == 1
+    assert ran.run.transcript.tool_changes == ()
+
+
+def test_a_name_gives_back_what_was_declared_last_with_what_runs_for_it() -> None:
+    ran = Ran([ADD], [ADD], "Oh.")
+    for number, _ in enumerate(ran.run):
+        if number == 0:
+            raw = {"name": "add", "input_schema": {"type": "object"}}
+            ran.run.add_tools(raw)
+            ran.run.remove_tools("add")
+            ran.run.add_tools("add")
+    assert ran.calls == []
+    assert ran.sent()[3]["content"][-1]["tool"]["definition"]["name"] == "add"
 
 
 def test_what_is_no_tool_and_what_is_a_toolset_cannot_be_added() -> None:

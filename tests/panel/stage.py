@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from nbrunner.core.edits import EditResult, ToggleCache
+from nbrunner.core.edits import ChangeTools, EditResult, SetParams, ToggleCache
 from nbrunner.core.events import Halted, RunFinished
+from nbrunner.core.offers import offers_of
 from nbrunner.panel.feed import Feed
 from nbrunner.views.page import panel_content
 from tests.panel.mini_dom import Node, View, tree
@@ -104,7 +105,7 @@ def meddled(
 
 def _ask(run: Run, transcript: Transcript, chance: random.Random) -> None:
     calls = [call.id for i in transcript.iterations for call in i.tool_calls]
-    match chance.randrange(6):
+    match chance.randrange(9):
         case 0:
             run.pause()
         case 1:
@@ -115,6 +116,14 @@ def _ask(run: Run, transcript: Transcript, chance: random.Random) -> None:
             run.withdraw(transcript.waiting[0].id)
         case 4 if calls:
             run.submit(EditResult(chance.choice(calls), "edited"), by="person")
+        case 5 if transcript.submitted:
+            run.withdraw(transcript.submitted[0].edit_id)
+        case 6:
+            run.submit(SetParams(max_tokens=chance.randrange(100, 999)), by="person")
+        case 7:
+            tool = chance.choice(offers_of(transcript))
+            named = {"removed" if tool.is_on else "added": (tool.name,)}
+            run.submit(ChangeTools(**named), by="person")
         case _:
             edit = ToggleCache(
                 chance.choice([*calls, *PLACES]), chance.choice(["5m", "1h"])

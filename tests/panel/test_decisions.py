@@ -8,7 +8,9 @@ import pytest
 
 from nbrunner import ask
 from nbrunner.core.events import CallAsked, CommandRefused, RunFinished
-from nbrunner.panel.intents import LONGEST_MESSAGE, IntentRefused, obey, read_intent
+from nbrunner.panel.intents import obey, read_intent
+from nbrunner.panel.limits import LONGEST_MESSAGE
+from nbrunner.panel.steered import IntentRefused
 from tests.panel.stage import Stage
 from tests.panel.test_intents import Recorder, refusal
 from tests.views.runs import run_of, use

@@ -4,13 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbrunner.core.edits import EditResult, SetParams, SetSystem, ToggleCache
-from nbrunner.panel.intents import (
-    LONGEST_MESSAGE,
-    IntentRefused,
-    obey,
-    read_intent,
+from nbrunner.core.edits import (
+    ChangeTools,
+    EditResult,
+    SetParams,
+    SetSystem,
+    ToggleCache,
 )
+from nbrunner.core.tool_changes import NEEDED_BETA, removal_of
+from nbrunner.panel.intents import obey, read_intent
+from nbrunner.panel.limits import LONGEST_MESSAGE
+from nbrunner.panel.steered import IntentRefused
 from tests.views.runs import finished, use
 
 if TYPE_CHECKING:
@@ -97,9 +101,55 @@ def test_what_was_changed_of_the_next_request_is_submitted_and_no_more() -> None
     assert asked(message) == [("submit", (edit,), BY) for edit in edits]
 
 
+def test_what_is_chosen_for_the_next_request_is_submitted() -> None:
+    message = change_request(tool_choice="tool look", effort="high")
+    choice = {"type": "tool", "name": "look"}
+    edit = SetParams(tool_choice=choice, output_config={"effort": "high"})
+    assert asked(message) == [("submit", (edit,), BY)]
+
+
 def test_settings_that_cannot_be_are_refused() -> None:
     assert "whole number" in refusal(change_request(max_tokens="many"))
     assert "Nothing is changed" in refusal(change_request())
+
+
+def change_tool(verb: str, name: str) -> dict[str, Any]:
+    return {"intent": f"{verb}_tool", "tool": name}
+
+
+def with_betas(*betas: str) -> dict[str, Any]:
+    settings = DONE.settings.model_copy(update={"params": {"betas": list(betas)}})
+    return {"settings": settings}
+
+
+def test_a_tool_is_taken_by_its_name_and_the_beta_comes_with_it_once() -> None:
+    edit = ChangeTools(removed=("look",))
+    message = change_tool("remove", "look")
+    beta = SetParams(betas=[NEEDED_BETA])
+    assert asked(message) == [("submit", (beta,), BY), ("submit", (edit,), BY)]
+    assert asked(message, **with_betas(NEEDED_BETA)) == [("submit", (edit,), BY)]
+
+
+def test_a_tool_that_was_taken_is_given_back_by_its_name() -> None:
+    taken = {"tool_changes": (removal_of("look"),), **with_betas(NEEDED_BETA)}
+    edit = ChangeTools(added=("look",))
+    assert asked(change_tool("add", "look"), **taken) == [("submit", (edit,), BY)]
+
+
+def test_a_tool_that_the_run_has_not_or_that_is_so_already_is_refused() -> None:
+    assert "no such tool" in refusal(change_tool("add", "rm"))
+    assert "no such tool" in refusal(change_tool("remove", "get_wether"))
+    assert refusal(change_tool("add", "look")) == "look is offered already."
+    taken = {"tool_changes": (removal_of("look"),)}
+    said = refusal(change_tool("remove", "look"), **taken)
+    assert said == "look is taken from Claude already."
+
+
+def test_a_toolset_is_not_changed_by_a_forged_click() -> None:
+    tools = ({"type": "browser_toolset_20260801"},)
+    settings = DONE.settings.model_copy(update={"tools": tools})
+    message = change_tool("remove", "browser_toolset_20260801")
+    assert "no such tool" in refusal(message, settings=settings)
 
 
 def test_stop_now_is_a_stop_that_does_not_wait() -> None:
@@ -134,6 +184,13 @@ def test_only_a_run_that_a_person_stopped_goes_on_by_a_click(
 def test_a_message_that_waits_is_withdrawn() -> None:
     message = {"intent": "withdraw", "note": "note_1"}
     assert asked(message) == [("withdraw", ("note_1",), BY)]
+
+
+def test_an_edit_that_waits_is_withdrawn_and_one_that_is_made_is_not() -> None:
+    message = {"intent": "withdraw_edit", "edit": "note_1"}
+    assert asked(message) == [("withdraw", ("note_1",), BY)]
+    said = refusal({**message, "edit": "edit_9"})
+    assert said == "That change is made already, or was refused."
 
 
 def test_a_toggle_becomes_an_edit() -> None:
@@ -180,6 +237,9 @@ def test_a_toggle_of_any_place_becomes_an_edit(place: str) -> None:
         {"intent": "send", "text": "x" * (LONGEST_MESSAGE + 1)},
         {"intent": "withdraw"},
         {"intent": "withdraw", "note": {"id": "note_1"}},
+        {"intent": "remove_tool"},
+        {"intent": "add_tool", "tool": {"name": "x", "input_schema": {}}},
+        {"intent": "add_tool", "tool": "x" * 501},
         {"intent": "toggle_cache"},
         {"intent": "toggle_cache", "place": 1},
         {"intent": "toggle_cache", "place": "x" * 501},

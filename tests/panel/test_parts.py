@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nbrunner.panel.intents import IntentRefused
+from nbrunner.panel.steered import IntentRefused
 from nbrunner.views.look import WHOLE_CHARACTERS
 from nbrunner.views.page import panel_content
 from tests.panel.mini_dom import Node, tree

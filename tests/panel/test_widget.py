@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from nbrunner.core.tool_changes import NEEDED_BETA
 from nbrunner.panel.feed import Feed
 from nbrunner.replay import use
 from tests.panel.mini_dom import tree
@@ -95,6 +96,51 @@ def test_a_message_waits_for_the_next_request_and_goes_out(
     door.opened.set()
     run.wait()
     assert run.transcript.iterations[1].injected == ("Be brief.",)
+
+
+def test_a_tool_is_taken_by_a_click_and_given_back_by_another(
+    shown: Show, held: Any
+) -> None:
+    run, door = held
+    comm = shown(run).comm
+    for verb in ("remove", "add", "remove"):
+        comm.hear({"intent": f"{verb}_tool", "tool": "wait"})
+    door.opened.set()
+    run.wait()
+    told = run.transcript.iterations[1].request.messages[-1]
+    kinds = [block["type"] for block in told["content"]]
+    assert kinds == ["tool_removal", "tool_addition", "tool_removal"]
+    assert run.transcript.settings.params["betas"] == [NEEDED_BETA]
+    assert len(run.transcript.settings.tools) == 1
+
+
+def test_an_edit_that_waits_is_shown_and_is_taken_back_by_a_click(
+    shown: Show, held: Any
+) -> None:
+    run, door = held
+    comm = shown(run).comm
+    comm.hear({"op": "hello"})
+    comm.hear({"intent": "change_request", "fields": {"max_tokens": "99"}})
+    assert comm.shows("waits for the next safe point max_tokens: 99 Withdraw")
+    (waiting,) = run.transcript.submitted
+    comm.hear({"intent": "change_request", "fields": {"max_tokens": "99"}})
+    assert comm.sent[-1]["reason"].startswith("Nothing is changed")
+    comm.hear({"intent": "withdraw_edit", "edit": waiting.edit_id})
+    assert not run.transcript.asked
+    door.opened.set()
+    run.wait()
+    assert {i.request.settings.max_tokens for i in run.transcript.iterations} != {99}
+
+
+def test_a_choice_of_a_tool_that_is_not_there_is_refused_with_near_ones(
+    shown: Show,
+) -> None:
+    run = run_of()
+    comm = shown(run).comm
+    fields = {"tool_choice": "tool get_wether"}
+    comm.hear({"intent": "change_request", "fields": fields})
+    assert "Did you mean get_weather" in comm.sent[-1]["reason"]
+    assert run.transcript.asked == ()
 
 
 def test_a_message_is_withdrawn(shown: Show, held: Any) -> None:

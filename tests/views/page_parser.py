@@ -22,7 +22,8 @@ PLAIN_ATTRIBUTES = {
     *("data-note", "data-part", "data-ttl", "data-lm-suppress-shortcuts"),
     *("data-own", "data-clock", "aria-hidden", "tabindex", "min", "max", "value"),
     *("data-call", "data-digest", "data-field", "data-form", "selected"),
-    *("data-at", "data-attempt", "data-branch"),
+    *("data-at", "data-attempt", "data-branch", "data-edit", "data-tool"),
+    *("aria-checked", "disabled"),
 }
 MARKDOWN_ATTRIBUTES = {
     "a": {"href", "target", "rel"},

@@ -71,7 +71,8 @@ def test_the_bar_offers_what_does_something(
 ) -> None:
     transcript = run_of("Hi.").transcript
     page = changed(transcript, status=status, asked=asked)
-    assert buttons(page) == [*expected, "change_request", "send"]
+    tools = ["remove_tool"] * 3
+    assert buttons(page) == [*expected, *tools, "change_request", "send"]
 
 
 def test_a_run_that_a_person_stopped_can_go_on() -> None:
@@ -270,7 +271,8 @@ def test_what_a_retry_has_mended_asks_nothing_of_a_person() -> None:
 def test_every_control_has_a_name_and_every_region_a_role() -> None:
     page = live(finished(*WEATHER).transcript)
     roles = [given["role"] for _, given in page.elements if "role" in given]
-    assert roles == ["group", "status", "alert", "alert"]
+    tools = [*["checkbox"] * 3, "alert"]
+    assert roles == ["group", "status", "alert", *tools, "alert"]
     labels = [
         given["aria-label"] for _, given in page.elements if "aria-label" in given
     ]
@@ -289,9 +291,16 @@ def test_every_control_has_a_name_and_every_region_a_role() -> None:
         "1-hour cache mark on the tools",
         "cache mark on the whole request",
         "1-hour cache mark on the whole request",
+        "Claude has get_weather",
+        "Claude has get_temperature",
+        "Claude has look",
         "model of the next request",
         "max_tokens of the next request",
         "system of the next request",
+        "thinking of the next request",
+        "budget of the next request",
+        "effort of the next request",
+        "tool_choice of the next request",
         "parameters of the next request",
         "message to Claude",
     ]

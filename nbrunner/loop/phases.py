@@ -29,7 +29,8 @@ from nbrunner.core.history import survey
 from nbrunner.core.tool_changes import offered
 from nbrunner.core.validity import check
 from nbrunner.errors import InvalidHistory
-from nbrunner.loop._sdk import Exchange, Part, failure_of
+from nbrunner.loop._failures import failure_of
+from nbrunner.loop._sdk import Exchange, Part
 from nbrunner.loop.desk import RunDesk
 from nbrunner.loop.exits import StopAsked
 from nbrunner.loop.failed_calls import failure_words

@@ -6,8 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.core.blocks import content_of
-from nbrunner.core.caching import MAX_MARKS
-from nbrunner.core.offers import offered_in
 from nbrunner.views import words
 from nbrunner.views.again import again_button, dropped_fragments
 from nbrunner.views.branches import fork_button
@@ -15,12 +13,11 @@ from nbrunner.views.call import call_fragment
 from nbrunner.views.content import content_block, is_text
 from nbrunner.views.context import applied_edit_fragments, context_bar
 from nbrunner.views.html import Child, Html, h, spaced
-from nbrunner.views.images import without_bytes
 from nbrunner.views.inspector import cache_fragments, missed_chip
-from nbrunner.views.look import Look, Part, block, chip, clock, is_lasting
-from nbrunner.views.marks import first_new, holds, message_rows
+from nbrunner.views.look import Look, Part, block, chip, clock
+from nbrunner.views.marks import holds
 from nbrunner.views.reply import broken_block, reply_fragments
-from nbrunner.views.request_changes import changes_of
+from nbrunner.views.sent_request import request_fragment
 
 if TYPE_CHECKING:
     from nbrunner.core.events import Failure
@@ -46,7 +43,7 @@ def iteration_fragment(transcript: Transcript, index: int, look: Look) -> Html:
         summary_fragment(transcript, index, look),
         h(
             "div",
-            _request(transcript, iteration, look),
+            request_fragment(transcript, iteration, look),
             cache_fragments(transcript, iteration, look),
             [
                 note_fragment("you, sent with this request", text)
@@ -154,76 +151,6 @@ def _numbers(transcript: Transcript, iteration: Iteration) -> str:
         words.usage_words(iteration.usage),
     ]
     return " · ".join(fact for fact in facts if fact)
-
-
-def _request(transcript: Transcript, iteration: Iteration, look: Look) -> Html:
-    """What went out, in a line, with the settings one click away."""
-    request = iteration.request
-    marks = len(iteration.marks)
-    facts = [
-        f"request {iteration.index + 1}",
-        words.sends(iteration),
-        words.count(request.position, "message"),
-        words.count(len(offered_in(request)), "tool"),
-        f"{marks} of {MAX_MARKS} cache marks" if marks else None,
-        *changes_of(transcript, iteration),
-    ]
-    start = first_new(iteration)
-    settings = request.head()
-    if is_lasting(transcript, look):
-        settings = words.without_ids(settings)
-    return h(
-        "details",
-        h("summary", " · ".join(fact for fact in facts if fact)),
-        [block(f"cache mark left out at {place}") for place in iteration.dropped_marks],
-        _settings(transcript, iteration, settings),
-        block("\n".join(iteration.marks), label="cache marks sent") if marks else None,
-        h("div", f"{words.count(start, 'earlier message')}", class_="nbr-lab")
-        if start and not iteration.index
-        else None,
-        [
-            _new_message(transcript, iteration, index, look)
-            for index in range(start, request.position)
-        ],
-        class_="nbr-request",
-        data_key=f"{iteration_key(iteration.index)}.request" if look.live else None,
-    )
-
-
-def _settings(
-    transcript: Transcript, iteration: Iteration, settings: dict[str, Any]
-) -> Html:
-    """The settings, where they are not those of the request before."""
-    before = transcript.iterations[: iteration.index][-1:]
-    is_same = before and before[0].request.settings == iteration.request.settings
-    if is_same and not iteration.is_compaction:
-        return h("div", "settings as before", class_="nbr-lab")
-    return block(words.pretty(settings), label="settings")
-
-
-def _new_message(
-    transcript: Transcript, iteration: Iteration, index: int, look: Look
-) -> list[Html | None]:
-    """A message that this request was the first to carry, with its cache marks."""
-    message = iteration.request.messages[index]
-    shown = words.without_ids(message) if is_lasting(transcript, look) else message
-    return [
-        block(
-            words.pretty(without_bytes(shown)),
-            label=f"new: {message['role']} message",
-            look=look,
-            part=request_part(iteration, index),
-        ),
-        *message_rows(transcript, index, message, look, began=iteration.index == 0),
-    ]
-
-
-def request_part(iteration: Iteration, index: int) -> Part:
-    """A message of a request, as the panel and as Python ask for all of it."""
-    return Part(
-        key=f"{iteration_key(iteration.index)}.request.{index}",
-        line=f"transcript.iterations[{iteration.index}].request.messages[{index}]",
-    )
 
 
 def note_fragment(who: str, text: str, *more: Html, waits: bool = False) -> Html:

@@ -14,7 +14,7 @@ from IPython.display import HTML, Image, Markdown, clear_output, display, update
 
 from nbrunner import Run
 from nbrunner.core.events import CallDisplayed
-from nbrunner.core.fold import MOST_DISPLAYS
+from nbrunner.core.fold_call import MOST_DISPLAYS
 from nbrunner.loop.displays import LARGEST_BYTES, display_of, nothing_caught
 from nbrunner.publisher import caught_displays
 from nbrunner.replay import use

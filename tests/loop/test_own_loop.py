@@ -11,7 +11,7 @@ from anthropic import beta_tool
 from nbrunner.errors import (
     UsageError,
 )
-from nbrunner.loop._sdk import SilentEnd
+from nbrunner.loop._failures import SilentEnd
 from nbrunner.replay import cut, fail, say, use
 from tests.loop.iterated import (
     ADD,

@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 )
 
 from nbrunner.errors import ReplyStopped
-from nbrunner.loop._sdk import SilentEnd
+from nbrunner.loop._failures import SilentEnd
 from tests.loop.hands import bodies, hands, moments
 from tests.loop.planned_replies import plans
 from tests.loop.steered import Steered

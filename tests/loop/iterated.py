@@ -28,7 +28,7 @@ class Ran:
 
     def __init__(self, *replies: Any, stream: bool = False, **params: Any) -> None:
         self.calls: list[Any] = []
-        self.wire = Wire(*replies)
+        self.wire = Wire(*replies, doors=params.pop("doors", None))
         given = {"messages": [{"role": "user", "content": "1 + 2?"}], **params}
         tools = [*counted_tools(self.calls), *given.pop("tools", ())]
         self.run = tool_runner(

@@ -38,7 +38,6 @@ from tests.loop.iterated import ADD, FAIL, MORE, Ran, result
 from tests.loop.steering import Followed, assert_the_api_takes_all, join, workers
 from tests.loop.test_oracle import EQUAL, differences, sdk_alone, watched
 from tests.loop.test_toolsets import Browser, member
-from tests.loop.toolkit import counted_tools
 from tests.loop.wire import PATIENCE_S, Door, Wire
 
 BOTH = [say("Two sums."), ADD, MORE]
@@ -114,29 +113,20 @@ def test_a_call_that_a_person_is_asked_about_waits_and_the_others_run() -> None:
 
 
 def test_a_call_can_be_decided_about_while_the_reply_still_streams() -> None:
-    calls: list[Any] = []
     door = Door()
-    # The door stands before the last event but one, with all blocks whole.
-    events = 1 + 3 + 3 + 3
-    wire = Wire([ADD, say("So.")], "Done.", doors={(0, events - 2): door})
-    run = Run(
-        client=wire.client,
-        tools=counted_tools(calls),
-        messages="?",
-        approver=ask,
-        run_tools_eagerly=True,
-    )
-    followed = Followed(run)
+    # It stands inside the second block.
+    ran = eager([ADD, say("So.")], "Done.", doors={(0, 6): door}, approver=ask)
+    run, followed = ran.run, Followed(ran.run)
     run.start()
     followed.wait_for("call_asked")
     door.wait_until_reached()
     assert run.transcript.status == "asking"
     run.approve(run.transcript.iterations[0].tool_calls[0].id, input={"a": 5, "b": 6})
-    assert calls == []
+    assert ran.calls == []
     door.open()
     run.wait(PATIENCE_S)
-    assert calls == [("add", 5, 6)]
-    assert_the_api_takes_all(wire)
+    assert ran.calls == [("add", 5, 6)]
+    assert_the_api_takes_all(ran.wire)
 
 
 def test_a_rejected_call_does_not_run() -> None:
@@ -208,19 +198,12 @@ def test_a_call_that_was_asked_about_is_gone_with_its_broken_reply() -> None:
 
 def test_an_approval_does_not_outlive_the_reply_that_broke() -> None:
     door = Door()
-    calls: list[Any] = []
     named = {**ADD, "id": "toolu_again"}
     broken = cut([named, MORE], 7, "drop")
-    wire = Wire(broken, [named], "3.", doors={(0, 6): door})
-    run = Run(
-        client=wire.client,
-        tools=counted_tools(calls),
-        messages="?",
-        approver=ask,
-        run_tools_eagerly=True,
-        hold_on_failure=True,
+    ran = eager(
+        broken, [named], "3.", doors={(0, 6): door}, approver=ask, hold_on_failure=True
     )
-    followed = Followed(run)
+    run, followed = ran.run, Followed(ran.run)
     run.start()
     followed.wait_for("call_asked")
     door.wait_until_reached()
@@ -231,22 +214,15 @@ def test_an_approval_does_not_outlive_the_reply_that_broke() -> None:
     run.retry()
     followed.wait_for("reply_finished", iteration=0)
     (again,) = run.transcript.iterations[0].tool_calls
-    assert (again.status, calls) == ("asked", [])
+    assert (again.status, ran.calls) == ("asked", [])
     run.reject(again.id, "no")
     run.wait(PATIENCE_S)
 
 
 def test_stop_breaks_the_reply_off_and_says_what_ran() -> None:
     door = Door()
-    calls: list[Any] = []
-    wire = Wire([ADD, MORE], [MORE], "7.", doors={(0, 7): door})
-    run = Run(
-        client=wire.client,
-        tools=counted_tools(calls),
-        messages="?",
-        run_tools_eagerly=True,
-    )
-    followed = Followed(run)
+    ran = eager([ADD, MORE], [MORE], "7.", doors={(0, 7): door})
+    run, followed = ran.run, Followed(ran.run)
     run.start()
     door.wait_until_reached()
     run.stop()
@@ -257,8 +233,8 @@ def test_stop_breaks_the_reply_off_and_says_what_ran() -> None:
     assert failure.kind == "stopped"
     assert failure.advice.endswith("What ran already (add) may run a second time.")
     run.start().wait(PATIENCE_S)
-    assert (run.text, calls) == ("7.", [("add", 1, 2), ("add", 3, 4)])
-    assert_the_api_takes_all(wire)
+    assert (run.text, ran.calls) == ("7.", [("add", 1, 2), ("add", 3, 4)])
+    assert_the_api_takes_all(ran.wire)
 
 
 def test_a_run_left_inside_an_eager_tool_says_that_it_was_interrupted() -> None:
@@ -363,15 +339,8 @@ def test_only_calls_that_are_left_at_the_end_are_made_side_by_side() -> None:
 
 def test_asking_again_while_a_call_waits_for_a_person_asks_no_more_about_it() -> None:
     door = Door()
-    wire = Wire([ADD, MORE], "Done.", doors={(0, 6): door})
-    run = Run(
-        client=wire.client,
-        tools=counted_tools([]),
-        messages="?",
-        approver=ask,
-        run_tools_eagerly=True,
-    )
-    followed = Followed(run)
+    ran = eager([ADD, MORE], "Done.", doors={(0, 6): door}, approver=ask)
+    run, followed = ran.run, Followed(ran.run)
     run.start()
     followed.wait_for("call_asked")
     door.wait_until_reached()
@@ -490,14 +459,8 @@ def test_edits_of_a_result_whose_reply_still_streams_are_made_before_it_goes_out
     None
 ):
     door = Door()
-    wire = Wire([ADD, MORE], "Done.", doors={(0, 7): door})
-    run = Run(
-        client=wire.client,
-        tools=counted_tools([]),
-        messages="?",
-        run_tools_eagerly=True,
-    )
-    followed = Followed(run)
+    ran = eager([ADD, MORE], "Done.", doors={(0, 7): door})
+    run, followed = ran.run, Followed(ran.run)
     run.start()
     followed.wait_for("call_finished")
     door.wait_until_reached()
@@ -507,22 +470,17 @@ def test_edits_of_a_result_whose_reply_still_streams_are_made_before_it_goes_out
     door.open()
     run.wait(PATIENCE_S)
     assert followed.of(EditRefused) == []
-    edited = wire.bodies[1]["messages"][-1]["content"][0]
+    edited = ran.bodies[1]["messages"][-1]["content"][0]
     assert edited["content"] == "three"
     assert edited["cache_control"] == {"type": "ephemeral"}
 
 
 def test_an_edit_of_a_result_whose_reply_broke_is_refused_with_the_reason() -> None:
     door = Door()
-    wire = Wire(cut([ADD, MORE], 8, "drop"), "Done.", doors={(0, 7): door})
-    run = Run(
-        client=wire.client,
-        tools=counted_tools([]),
-        messages="?",
-        run_tools_eagerly=True,
-        hold_on_failure=True,
+    ran = eager(
+        cut([ADD, MORE], 8, "drop"), "Done.", doors={(0, 7): door}, hold_on_failure=True
     )
-    followed = Followed(run)
+    run, followed = ran.run, Followed(ran.run)
     run.start()
     followed.wait_for("call_finished")
     door.wait_until_reached()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbrunner import replay as replay
+    from nbrunner.core.edits import Compact as Compact
     from nbrunner.core.edits import EditResult as EditResult
     from nbrunner.core.edits import SetMessages as SetMessages
     from nbrunner.core.edits import SetParams as SetParams
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Compact": "nbrunner.core.edits",
     "EditResult": "nbrunner.core.edits",
     "Run": "nbrunner.run",
     "SetMessages": "nbrunner.core.edits",
@@ -48,6 +50,7 @@ _HOMES = {
     "tool_runner": "nbrunner.run",
 }
 __all__ = [
+    "Compact",
     "EditResult",
     "Run",
     "SetMessages",

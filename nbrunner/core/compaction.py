@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 SUMMARIZE: Block = {"type": "summarize"}
 """What is asked for where nothing else is."""
 
+SUMMARY_BETA = "compact-2026-09-04"
+"""Without it the API takes no such request; the SDK does not add it by itself."""
+
 _SHAPES_A_REPLY = ("context_management", "stop_sequences", "output_format")
 
 

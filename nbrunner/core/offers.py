@@ -93,10 +93,15 @@ def settings_to_come(transcript: Transcript) -> Settings:
     return settings
 
 
-def beta_edit(transcript: Transcript) -> SetParams | None:
-    """The edit without which the API takes no change of tools; None if it is made."""
+def beta_edit(transcript: Transcript, beta: str = NEEDED_BETA) -> SetParams | None:
+    """The edit without which the API does not take what is asked; None if it is made.
+
+    Args:
+        transcript: The run.
+        beta: The beta that the API wants: for a change of tools, if none is named.
+    """
     betas = settings_to_come(transcript).params.get("betas") or ()
-    return None if NEEDED_BETA in betas else SetParams(betas=[*betas, NEEDED_BETA])
+    return None if beta in betas else SetParams(betas=[*betas, beta])
 
 
 def _called(tool: Block) -> str:

@@ -13,7 +13,7 @@ from pydantic import Field
 from nbrunner.core.blocks import Block, Message, Value, content_of, text_of, tool_uses
 from nbrunner.core.caching import Mark
 from nbrunner.core.commands import Command, Submit
-from nbrunner.core.edits import Edit
+from nbrunner.core.edits import Compact, Edit
 from nbrunner.core.events import Failure, Forked, Source, StoppedBy
 from nbrunner.core.given import given_by_id, with_given
 from nbrunner.core.history import survey
@@ -269,6 +269,12 @@ class Transcript(Value):
         # A reply ends the conversation for now; its results do not.
         is_new_branch = not self.own_iterations
         return is_new_branch or self.messages[-1]["role"] != "assistant"
+
+    @property
+    def is_summary_asked(self) -> bool:
+        """Whether a summary is asked for, with the edits made that wait."""
+        waiting = [edit for edit in self.asked_edits if isinstance(edit, Compact)]
+        return (waiting[-1] if waiting else self).compaction is not None
 
     @property
     def compacts_next(self) -> bool:

@@ -26,6 +26,7 @@ from nbrunner.panel.limits import (
 from nbrunner.panel.next_request import (
     ChangeRequest,
     ChangeTool,
+    Summarize,
     WithdrawAsked,
     change_next,
 )
@@ -121,6 +122,7 @@ Intent: TypeAlias = Annotated[
     | ChangeResult
     | ChangeRequest
     | ChangeTool
+    | Summarize
     | WithdrawAsked
     | ForkHere
     | SeeBranch
@@ -165,7 +167,7 @@ def obey(intent: Intent, run: Steered) -> None:
             run.retry(attempt=intent.attempt, by="person")
         case Decide() | ChangeResult():
             _fill_in(intent, run)
-        case ChangeRequest() | ChangeTool() | WithdrawAsked():
+        case ChangeRequest() | ChangeTool() | Summarize() | WithdrawAsked():
             change_next(intent, run)
         case Control():
             _control(intent.intent, run)

@@ -1,4 +1,4 @@
-"""What the front end may ask about the next request: its settings and its tools."""
+"""What the front end may ask about the next request: settings, tools, a summary."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pydantic import Field
 
 from nbrunner.core.apply import try_on
 from nbrunner.core.blocks import Value
-from nbrunner.core.edits import ChangeTools
+from nbrunner.core.compaction import SUMMARY_BETA
+from nbrunner.core.edits import ChangeTools, Compact
 from nbrunner.core.offers import beta_edit, offer_named, settings_to_come
 from nbrunner.errors import NbrunnerError
 from nbrunner.panel.limits import LONGEST_KEY, FieldName, FieldText
@@ -34,6 +35,12 @@ class ChangeTool(Value):
     tool: str = Field(max_length=LONGEST_KEY)
 
 
+class Summarize(Value):
+    """Have the conversation summarized before the next reply, or not after all."""
+
+    intent: Literal["summarize", "keep"]
+
+
 class WithdrawAsked(Value):
     """Take back an edit that waits."""
 
@@ -41,7 +48,7 @@ class WithdrawAsked(Value):
     edit: str = Field(max_length=40)
 
 
-NextIntent: TypeAlias = ChangeRequest | ChangeTool | WithdrawAsked
+NextIntent: TypeAlias = ChangeRequest | ChangeTool | Summarize | WithdrawAsked
 
 
 def change_next(intent: NextIntent, run: Steered) -> None:
@@ -55,6 +62,8 @@ def change_next(intent: NextIntent, run: Steered) -> None:
             _change_settings(intent, run)
         case ChangeTool():
             _change_tool(intent, run)
+        case Summarize():
+            _summarize(intent, run)
         case WithdrawAsked():
             if not run.withdraw(intent.edit, by="person"):
                 raise IntentRefused("That change is made already, or was refused.")
@@ -82,5 +91,20 @@ def _change_tool(intent: ChangeTool, run: Steered) -> None:
     named = (offer.name,)
     edit = ChangeTools(removed=named) if offer.is_on else ChangeTools(added=named)
     if (needed := beta_edit(run.transcript)) is not None:
+        run.submit(needed, by="person")
+    run.submit(edit, by="person")
+
+
+def _summarize(intent: Summarize, run: Steered) -> None:
+    wanted = intent.intent == "summarize"
+    if wanted == run.transcript.is_summary_asked:
+        so = "asked for" if wanted else "taken back"
+        raise IntentRefused(f"The summary is {so} already.")
+    edit = Compact() if wanted else Compact(compaction=None)
+    try:
+        try_on(run.transcript, edit, by="person")
+    except NbrunnerError as error:
+        raise IntentRefused(str(error)) from error
+    if wanted and (needed := beta_edit(run.transcript, SUMMARY_BETA)) is not None:
         run.submit(needed, by="person")
     run.submit(edit, by="person")

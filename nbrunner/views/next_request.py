@@ -14,6 +14,7 @@ from nbrunner.views.marks import (
 )
 from nbrunner.views.offers import offers_fragment
 from nbrunner.views.request_form import request_form
+from nbrunner.views.summary_row import summary_row
 
 if TYPE_CHECKING:
     from nbrunner.core.transcript import Transcript
@@ -56,6 +57,7 @@ def next_fragment(transcript: Transcript, look: Look) -> Html:
             for (place, what, label), why in zip(places, refused, strict=True)
         ],
         _first_messages(transcript, look),
+        summary_row(transcript, look),
         offers_fragment(transcript, look),
         request_form(transcript, look),
         class_="nbr-request nbr-next",

@@ -205,3 +205,34 @@ def test_a_box_that_was_used_once_does_not_undo_a_later_change_from_python(
         notebook.cell(1).locator(".nbr-static").wait_for()
         _, second = requests(notebook)
         assert (second["model"], second["max_tokens"]) == ("claude-python", 99)
+
+
+@pytest.mark.parametrize("app", ["lab", "notebook"])
+def test_the_conversation_is_summarized_by_a_click_before_the_next_reply(
+    lab: Lab, app: Literal["lab", "notebook"]
+) -> None:
+    summary = {"type": "compaction", "content": "They asked about Paris."}
+    replies = (
+        'use("get_weather", location="Paris"), '
+        f'replay.reply({summary!r}, stop_reason="compaction"), say("Sunny.")'
+    )
+    steered = Steered(lab, f"summary-{app}", replies)
+    with lab.open(steered.name, app) as notebook:
+        panel = Panel(notebook)
+        notebook.run_all()
+        pause_behind_the_tool(steered, panel)
+        panel.root.get_by_text("next request").first.click()
+        button = panel.root.get_by_role("button", name="Summarize the conversation")
+        for pressed in ("true", "false", "true"):
+            button.click()
+            panel.root.locator(
+                f'[data-key="next.summarize"][aria-pressed={pressed}]'
+            ).wait_for()
+        notebook.screenshot(f"{app}-summary", notebook.cell(1))
+        panel.press("Go on")
+        notebook.wait_idle()
+        first, second, third = requests(notebook)
+        assert second["compaction"] == {"type": "summarize"}
+        assert second["messages"][: len(first["messages"])] == first["messages"]
+        assert [message["role"] for message in third["messages"]] == ["assistant"]
+        assert notebook.evaluate("print(weather.text)") == "Sunny.\n"

@@ -4,8 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from nbrunner.core.commands import Submit
+from nbrunner.core.compaction import SUMMARY_BETA
 from nbrunner.core.edits import (
     ChangeTools,
+    Compact,
     EditResult,
     SetParams,
     SetSystem,
@@ -134,6 +137,26 @@ def test_a_tool_that_was_taken_is_given_back_by_its_name() -> None:
     taken = {"tool_changes": (removal_of("look"),), **with_betas(NEEDED_BETA)}
     edit = ChangeTools(added=("look",))
     assert asked(change_tool("add", "look"), **taken) == [("submit", (edit,), BY)]
+
+
+def test_a_summary_is_asked_for_with_its_beta_and_taken_back() -> None:
+    beta = SetParams(betas=[SUMMARY_BETA])
+    ask = {"intent": "summarize"}
+    asks = ("submit", (Compact(),), BY)
+    assert asked(ask) == [("submit", (beta,), BY), asks]
+    assert asked(ask, **with_betas(SUMMARY_BETA)) == [asks]
+    waits = {"asked": (Submit(edit=Compact()),)}
+    back = ("submit", (Compact(compaction=None),), BY)
+    for stands in (waits, {"compaction": {"type": "summarize"}}):
+        assert asked({"intent": "keep"}, **stands) == [back]
+        assert refusal(ask, **stands) == "The summary is asked for already."
+    assert refusal({"intent": "keep"}) == "The summary is taken back already."
+
+
+def test_a_summary_that_the_api_makes_already_is_refused() -> None:
+    params = {"context_management": {"edits": [{"type": "compact_20260112"}]}}
+    settings = DONE.settings.model_copy(update={"params": params})
+    assert "the API takes no two" in refusal({"intent": "summarize"}, settings=settings)
 
 
 def test_a_tool_that_the_run_has_not_or_that_is_so_already_is_refused() -> None:

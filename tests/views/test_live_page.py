@@ -37,13 +37,14 @@ def with_call(transcript: Transcript, **changes: Any) -> Page:
 
 
 def controls(page: Page) -> list[dict[str, str | None]]:
-    """The buttons, those left out by which marks are set outside of calls."""
+    """The buttons, those left out that change the next request outside of calls."""
     found = [given for tag, given in page.elements if tag == "button"]
-    named = [f"{given.get('data-place')} {given.get('data-part')}" for given in found]
+    keys = ("data-place", "data-part", "data-key")
+    named = [" ".join(str(given.get(key)) for key in keys) for given in found]
     return [
         given
         for given, places in zip(found, named, strict=True)
-        if not re.search(r"system|tools|request|messages\[", places)
+        if not re.search(r"system|tools|request|messages\[|next\.", places)
     ]
 
 
@@ -272,7 +273,7 @@ def test_every_control_has_a_name_and_every_region_a_role() -> None:
     page = live(finished(*WEATHER).transcript)
     roles = [given["role"] for _, given in page.elements if "role" in given]
     tools = [*["checkbox"] * 3, "alert"]
-    assert roles == ["group", "status", "alert", *tools, "alert"]
+    assert roles == ["group", "status", "alert", "alert", *tools, "alert"]
     labels = [
         given["aria-label"] for _, given in page.elements if "aria-label" in given
     ]
@@ -291,6 +292,7 @@ def test_every_control_has_a_name_and_every_region_a_role() -> None:
         "1-hour cache mark on the tools",
         "cache mark on the whole request",
         "1-hour cache mark on the whole request",
+        "Summarize the conversation before the next reply",
         "Claude has get_weather",
         "Claude has get_temperature",
         "Claude has look",

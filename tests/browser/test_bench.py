@@ -22,7 +22,7 @@ def test_the_bench_sees_the_iterations_of_each_way(lab: Lab, way: str) -> None:
 
 
 def test_what_is_not_shown_within_the_limit_is_given_up(lab: Lab) -> None:
-    seen = panel.shown(lab, "ipywidgets", 300, limit_s=0.01)
+    seen = panel.shown(lab, "ipywidgets", 60, limit_s=0.01)
     assert (seen.shown_s, seen.kernel_cpu_s, seen.heap_mb) == (None, None, None)
     assert "| over 0 |" in report.shown_table([seen], limit_s=0.01)
     assert panel.shown(lab, "whole HTML", 2).shown_s is not None

@@ -11,7 +11,7 @@ NO_KEYS   := env -u ANTHROPIC_API_KEY -u ANTHROPIC_AUTH_TOKEN
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo lab test fresh lint types walls unit notebooks outputs browser pictures \
+.PHONY: help demo lab test suites fresh lint types walls unit notebooks outputs browser pictures \
         bench coverage test-lowest test-interop constraints clean
 
 help:  ## Show this list
@@ -23,8 +23,16 @@ demo: $(INSTALLED)  ## Run the demo notebook without a browser or an API key
 lab: $(INSTALLED)  ## Open the notebooks in JupyterLab
 	cd notebooks && ../$(PYTHON) -m jupyterlab
 
-test: fresh lint types walls unit notebooks browser coverage test-lowest  ## Check everything
+test: fresh lint types walls suites coverage test-lowest  ## Check everything
 	@$(PYTHON) scripts/totals.py $(REPORTS)
+
+# A page waits more than it works: beside it the other tests cost hardly any time.
+suites: $(INSTALLED)
+	@mkdir -p $(REPORTS)
+	@$(MAKE) browser > $(REPORTS)/browser.txt 2>&1 & beside=$$!; \
+	$(MAKE) unit notebooks; first=$$?; \
+	wait $$beside; second=$$?; cat $(REPORTS)/browser.txt; \
+	test $$first -eq 0 && test $$second -eq 0
 
 fresh: $(INSTALLED)
 	rm -rf $(REPORTS)

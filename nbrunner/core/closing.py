@@ -100,7 +100,7 @@ def calls_that_ran(iteration: Iteration) -> tuple[ToolCall, ...]:
         if call.is_answered
         else call.model_copy(update={"status": "interrupted", "result": INTERRUPTED})
         for call in iteration.tool_calls
-        if call.executed_input is not None
+        if call.has_begun
     )
 
 

@@ -255,9 +255,7 @@ def _(event: events.ReplyDropped, transcript: Transcript) -> Transcript:
     return with_messages(again, transcript.messages[: transcript.sent])
 
 
-@_fold.register(CallEvent)
-def _(event: CallEvent, transcript: Transcript) -> Transcript:
-    return fold_call(transcript, event)
+_fold.register(CallEvent, fold_call)
 
 
 @_fold.register

@@ -27,31 +27,27 @@ CallEvent: TypeAlias = (
 )
 
 
-def fold_call(transcript: Transcript, event: CallEvent) -> Transcript:
-    """The transcript after one more event of a call."""
-    return _fold(event, transcript)
-
-
 @singledispatch
-def _fold(event: Any, transcript: Transcript) -> Transcript:  # noqa: ARG001
+def fold_call(event: Any, transcript: Transcript) -> Transcript:  # noqa: ARG001
+    """The transcript after one more event of a call."""
     message = f"{type(event).__name__} is no event of a call"
     raise TypeError(message)
 
 
-@_fold.register
+@fold_call.register
 def _(event: events.CallProposed, transcript: Transcript) -> Transcript:
     call = ToolCall(id=event.call_id, name=event.name, input=event.input)
     calls = (*transcript.iterations[event.iteration].tool_calls, call)
     return with_iteration(transcript, event.iteration, tool_calls=calls)
 
 
-@_fold.register
+@fold_call.register
 def _(event: events.CallAsked, transcript: Transcript) -> Transcript:
     asking = changed(transcript, status="asking")
     return _with_call(asking, event, status="asked", digest=event.digest)
 
 
-@_fold.register
+@fold_call.register
 def _(event: events.CallDecided, transcript: Transcript) -> Transcript:
     decided = _with_call(
         transcript,
@@ -74,28 +70,28 @@ def _(event: events.CallDecided, transcript: Transcript) -> Transcript:
     )
 
 
-@_fold.register
+@fold_call.register
 def _(event: events.CallStarted, transcript: Transcript) -> Transcript:
     return _with_call(
         transcript, event, status="running", executed_input=event.executed_input
     )
 
 
-@_fold.register
+@fold_call.register
 def _(event: events.CallPrinted, transcript: Transcript) -> Transcript:
     call = transcript.iterations[event.iteration].call(event.call_id)
     printed = (call.stdout if call else "") + event.text
     return _with_call(transcript, event, stdout=printed)
 
 
-@_fold.register
+@fold_call.register
 def _(event: events.CallDisplayed, transcript: Transcript) -> Transcript:
     call = transcript.iterations[event.iteration].call(event.call_id)
     before = call.displays if call and not event.clears else ()
     return _with_call(transcript, event, displays=_displayed(before, event.display))
 
 
-@_fold.register
+@fold_call.register
 def _(event: events.CallFinished, transcript: Transcript) -> Transcript:
     return _with_call(
         transcript,

@@ -86,6 +86,11 @@ class ToolCall(Value):
         return self.status not in ("proposed", "asked", "running", "ok", "answered")
 
     @property
+    def has_begun(self) -> bool:
+        """Whether its tool was called, whatever came of it."""
+        return self.executed_input is not None
+
+    @property
     def is_answered(self) -> bool:
         """Whether the call has its result."""
         return self.status not in ("proposed", "asked", "running")

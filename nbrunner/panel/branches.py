@@ -65,16 +65,21 @@ def beside(run: Branching, key: str) -> Branching:
     Raises:
         IntentRefused: There is none.
     """
-    parent = run.parent
-    if key.startswith(SIBLING):
-        branches = parent.branches if parent else ()
-    else:
-        branches = run.branches
-    places = dict(enumerate(branches))
-    found = parent if key == PARENT else places.get(int(key.removeprefix(SIBLING)))
-    if found is None or found is run:
+    found = _around(run).get(key)
+    if found is None:
         raise IntentRefused(f"{run.name} has no such branch.")
     return found
+
+
+def _around(run: Branching) -> dict[str, Branching]:
+    """The runs beside a run, by what a click calls them."""
+    around = {str(place): branch for place, branch in enumerate(run.branches)}
+    if (parent := run.parent) is not None:
+        around[PARENT] = parent
+        for place, branch in enumerate(parent.branches):
+            if branch is not run:
+                around[f"{SIBLING}{place}"] = branch
+    return around
 
 
 class Following:
@@ -139,9 +144,7 @@ class Following:
 
     def _follow_beside(self) -> None:
         known = {id(run) for run, _ in self._followed}
-        parent = self.run.parent
-        around = [parent, *parent.branches] if parent else []
-        for run in [*self.run.branches, *around]:
+        for run in _around(self.run).values():
             if id(run) not in known:
                 self._follow(run, self._hear_beside)
 

@@ -37,12 +37,16 @@ from nbrunner.views.page import (
     bar_fragment,
     panel_content,
     send_fragment,
-    waiting_fragment,
 )
 from nbrunner.views.printable import printable
 from nbrunner.views.relatives import relatives_of
 from nbrunner.views.reply import stream_key, streamed_text
-from nbrunner.views.waiting import EDITS_KEY, edits_fragment
+from nbrunner.views.waiting import (
+    EDITS_KEY,
+    WAITING_KEY,
+    edits_fragment,
+    waiting_fragment,
+)
 from nbrunner.views.words import cut
 
 if TYPE_CHECKING:
@@ -188,7 +192,7 @@ class Feed:
         return {
             "bar": str(bar_fragment(transcript, look)),
             EDITS_KEY: str(edits_fragment(transcript, look)),
-            "waiting": str(waiting_fragment(transcript, look)),
+            WAITING_KEY: str(waiting_fragment(transcript, look)),
             "send": str(send_fragment(transcript, look)),
             NEXT_KEY: str(next_fragment(transcript, look)),
             ORIGIN_KEY: str(origin_fragment(transcript, relatives, look)),

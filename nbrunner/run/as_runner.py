@@ -6,9 +6,8 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from nbrunner.cell_output import shown_while_blocking
-from nbrunner.core.apply import settings_after
 from nbrunner.core.blocks import json_copy
-from nbrunner.core.commands import Retry, Submit
+from nbrunner.core.commands import Retry
 from nbrunner.core.compaction import SUMMARIZE
 from nbrunner.core.edits import (
     ChangeTools,
@@ -18,6 +17,7 @@ from nbrunner.core.edits import (
     SetSystem,
     SetTools,
 )
+from nbrunner.core.offers import settings_to_come
 from nbrunner.errors import UsageError
 from nbrunner.loop._kinds import name_of_tool
 from nbrunner.loop._sdk import message_of, plain
@@ -276,16 +276,13 @@ class AsRunner(Steering):
     def _params_now(self) -> dict[str, Any]:
         """The parameters of the next request, with the edits that wait."""
         transcript = self.transcript
-        settings = transcript.settings
+        settings = settings_to_come(transcript)
         in_hand = self._own is not None and self._own.driver.in_hand is not None
         end = transcript.sent if in_hand else len(transcript.messages)
         messages = transcript.messages[:end]
-        for command in transcript.asked:
-            match command:
-                case Submit(edit=SetMessages(messages=given)):
-                    messages = given
-                case Submit(edit=SetSystem() | SetTools() | SetParams() as edit):
-                    settings = settings_after(settings, edit)
+        for edit in transcript.asked_edits:
+            if isinstance(edit, SetMessages):
+                messages = edit.messages
         return {
             "tools": list(settings.tools),
             **settings.fields(),

@@ -228,12 +228,13 @@ class Steering(Running):
     def _check_choice(self, edit: Edit) -> None:
         """Refuse a `tool_choice` that names no tool of the next request."""
         choice = edit.params.get("tool_choice") if isinstance(edit, SetParams) else None
-        offers = offers_of(self.transcript)
-        # Of a toolset the names of its members are not known here.
-        if not isinstance(choice, dict) or any(offer.is_fixed for offer in offers):
+        if not isinstance(choice, dict) or choice.get("type") != "tool":
             return
+        offers = offers_of(self.transcript)
         names = [offer.name for offer in offers if offer.is_on]
-        if choice.get("type") == "tool" and choice.get("name") not in names:
+        # Of a toolset the names of its members are not known here.
+        has_toolset = any(offer.is_fixed for offer in offers)
+        if choice.get("name") not in names and not has_toolset:
             raise UnknownTool("tool_choice", str(choice.get("name")), names)
 
     def _with_known_parts(self, edit: Edit) -> Edit:

@@ -61,7 +61,7 @@ def dropped_lines(iteration: Iteration) -> Iterator[str]:
 
 def _words(dropped: DroppedReply) -> str:
     # Calls that were rejected, or never begun, have their results as well.
-    ran = [c.name for c in dropped.tool_calls if c.executed_input is not None]
+    ran = [c.name for c in dropped.tool_calls if c.has_begun]
     said = "dropped reply, not sent on"
     if not ran:
         return said

@@ -117,7 +117,7 @@ class Steps:
     def _dropped(self, title: str, dropped: DroppedReply) -> Step:
         request = dropped.request
         remarks = ["The reply is not kept: the next request asks again."]
-        if any(call.executed_input is not None for call in dropped.tool_calls):
+        if any(call.has_begun for call in dropped.tool_calls):
             remarks.append("Its tools had run; here they do not.")
         if request is None:
             return Step(title, ("What it answered is not known.",), (), ())
@@ -233,7 +233,7 @@ class Steps:
     def _runs_here(self, call: ToolCall) -> bool:
         """Whether the tool can be called in a line of its own."""
         runs = call.name in self._named and call.remark is None
-        return runs and call.status == "ok" and call.executed_input is not None
+        return runs and call.status == "ok" and call.has_begun
 
     def _by_hand(
         self, calls: Sequence[ToolCall], blocks: Sequence[Block]

@@ -19,7 +19,6 @@ from nbrunner.views.context import scale_of
 from nbrunner.views.html import Child, Html, h, join, spaced
 from nbrunner.views.iteration import (
     iteration_fragment,
-    note_fragment,
     opening_fragment,
 )
 from nbrunner.views.look import Look, chip, state_tone
@@ -28,10 +27,9 @@ from nbrunner.views.next_request import next_fragment
 from nbrunner.views.notices import notices_fragment
 from nbrunner.views.relatives import ALONE, Relatives
 from nbrunner.views.verdict import ungated_words
-from nbrunner.views.waiting import edits_fragment, waiting_edits
+from nbrunner.views.waiting import edits_fragment, waiting_fragment
 
 if TYPE_CHECKING:
-    from nbrunner.core.note import Note
     from nbrunner.core.transcript import Transcript
 
 NO_FORMULAS = "mathjax_ignore tex2jax_ignore"
@@ -89,8 +87,6 @@ def stylesheet() -> str:
 def _root(
     transcript: Transcript, look: Look, relatives: Relatives, notices: Child = None
 ) -> Html:
-    waiting, send = waiting_fragment(transcript, look), send_fragment(transcript, look)
-    edits = tuple(waiting_edits(transcript))
     return h(
         "section",
         bar_fragment(transcript, look),
@@ -108,9 +104,9 @@ def _root(
         ),
         branches_fragment(transcript, relatives, look),
         next_fragment(transcript, look) if look.live else None,
-        edits_fragment(transcript, look) if look.live or edits else None,
-        waiting if look.live or transcript.waiting else None,
-        send if look.live else None,
+        edits_fragment(transcript, look),
+        waiting_fragment(transcript, look),
+        send_fragment(transcript, look) if look.live else None,
         class_=f"nbr {'nbr-live' if look.live else 'nbr-static'} {NO_FORMULAS}",
         aria_label=f"tool run {look.name}",
         data_lm_suppress_shortcuts="true" if look.live else None,
@@ -220,34 +216,6 @@ def _refusal(transcript: Transcript) -> Html | None:
     if isinstance(asked, Decision) and last and last.call(asked.call_id):
         return None
     return h("span", reason, class_="nbr-refused", role="alert")
-
-
-def waiting_fragment(transcript: Transcript, look: Look) -> Html:
-    """The person's messages that have not gone out yet."""
-    notes = [
-        note_fragment(
-            "goes out with the next request",
-            note.text,
-            *([_withdraw(note, look)] if look.live else []),
-            waits=True,
-        )
-        for note in transcript.waiting
-    ]
-    return h("div", notes, data_key="waiting" if look.live else None)
-
-
-def _withdraw(note: Note, look: Look) -> Html:
-    line = f"{look.name}.withdraw({note.id!r})"
-    button = h(
-        "button",
-        "Withdraw",
-        type="button",
-        class_="nbr-button nbr-quiet",
-        data_intent="withdraw",
-        data_note=note.id,
-        title=f"in Python: {line}",
-    )
-    return spaced(button, h("code", line, class_="nbr-py"))
 
 
 def send_fragment(transcript: Transcript, look: Look) -> Html:

@@ -1,4 +1,4 @@
-"""The edits that wait for a safe point: what each changes, and how to take it back."""
+"""What waits for the next request: messages and edits, and how to take them back."""
 
 from __future__ import annotations
 
@@ -20,22 +20,42 @@ if TYPE_CHECKING:
     from nbrunner.core.transcript import Transcript
     from nbrunner.views.look import Look
 
-EDITS_KEY = "edits"
+WAITING_KEY, EDITS_KEY = "waiting", "edits"
 _VALUE_CHARACTERS = 90
 
 
-def edits_fragment(transcript: Transcript, look: Look) -> Html:
+def waiting_fragment(transcript: Transcript, look: Look) -> Html | None:
+    """The person's messages that have not gone out yet."""
+    rows = [
+        note_fragment(
+            "goes out with the next request",
+            note.text,
+            *_withdraw(look, note.id, data_intent="withdraw", data_note=note.id),
+            waits=True,
+        )
+        for note in transcript.waiting
+    ]
+    return _rows(rows, WAITING_KEY, look)
+
+
+def edits_fragment(transcript: Transcript, look: Look) -> Html | None:
     """A row for each edit that waits; a cache mark says it beside its button."""
     rows = [
         note_fragment(
             waits_words(transcript),
             said,
-            *([_withdraw(submit, said, look)] if look.live and submit.edit_id else []),
+            *_withdraw(
+                look,
+                submit.edit_id,
+                data_intent="withdraw_edit",
+                data_edit=submit.edit_id,
+                aria_label=f"Withdraw {words.ellipsis(said, _VALUE_CHARACTERS)}",
+            ),
             waits=True,
         )
         for submit, said in waiting_edits(transcript)
     ]
-    return h("div", rows, data_key=EDITS_KEY if look.live else None)
+    return _rows(rows, EDITS_KEY, look)
 
 
 def waits_words(transcript: Transcript) -> str:
@@ -91,16 +111,30 @@ def _names(tools: tuple[Any, ...]) -> str:
     return ", ".join(text_at(tool, "name") or text_at(tool, "type") for tool in tools)
 
 
-def _withdraw(submit: Submit, said: str, look: Look) -> Html:
-    line = f"{look.name}.withdraw({submit.edit_id!r})"
+def _rows(rows: list[Html], key: str, look: Look) -> Html | None:
+    """What waits; a live view keeps the place of it where nothing does."""
+    if not look.live:
+        return h("div", rows) if rows else None
+    return h("div", rows, data_key=key)
+
+
+def _withdraw(look: Look, waiting_id: str, **said: str) -> Iterator[Html]:
+    """The button that takes back what waits, with its line of Python, in a live view.
+
+    Args:
+        look: How the run is shown.
+        waiting_id: The id of a message or of an edit; one without cannot be named.
+        **said: What else the button says of itself.
+    """
+    if not (look.live and waiting_id):
+        return
+    line = f"{look.name}.withdraw({waiting_id!r})"
     button = h(
         "button",
         "Withdraw",
         type="button",
         class_="nbr-button nbr-quiet",
-        data_intent="withdraw_edit",
-        data_edit=submit.edit_id,
-        aria_label=f"Withdraw {words.ellipsis(said, _VALUE_CHARACTERS)}",
         title=f"in Python: {line}",
+        **said,
     )
-    return spaced(button, h("code", line, class_="nbr-py"))
+    yield spaced(button, h("code", line, class_="nbr-py"))
